@@ -13,6 +13,7 @@ import getpass
 import json
 import os
 import socket
+import time
 from collections.abc import Sequence
 from operator import index
 from pathlib import Path
@@ -45,6 +46,7 @@ class Steering:
         self._run = run
         self._keys = keys
         self._timeout = timeout
+        self._last: int | None = None  # the change that was asked for last, by its number
 
     def list(self) -> dict[str, Any]:
         """The `knobs` (`name`, `value`, `type`, `unit`, `minimum`, `maximum`, `choices`, `meaning`) and what is
@@ -130,10 +132,33 @@ class Steering:
         """Ends the run, with a last checkpoint."""
         return self._change("stop", at, why)
 
+    def outcome(self, timeout: float = 10.0) -> str | None:
+        """What became of the change that was asked for last: "done", or why it was refused when its step had come.
+
+        Waits for that as long as `timeout` [s]; None if its step is still to come, or the
+        run is over.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                done = self.status()["done"]
+            except Error:  # the run is over
+                return None
+            for change in reversed(done):
+                if change["id"] == self._last:
+                    return str(change["outcome"])
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(0.05)
+
     def _change(self, verb: str, at: int | None, why: str, **details: Any) -> int:
         if at is not None:
             details["at"] = index(at)
-        return int(self._ask(verb, who=_who(), why=why, **details)["at"])
+        return self._entered(self._ask(verb, who=_who(), why=why, **details))
+
+    def _entered(self, answer: dict[str, Any]) -> int:
+        self._last = int(answer["id"])
+        return int(answer["at"])
 
     def _send_edit(
         self,
@@ -170,7 +195,7 @@ class Steering:
                     comm=handle_of(comm),
                 )
             )
-        return int(_accepted(answer)["at"])
+        return self._entered(_accepted(answer))
 
     def _require_listener(self) -> None:
         folder = Path(self._run)

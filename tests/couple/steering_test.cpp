@@ -125,6 +125,12 @@ TEST_F(SteeringDeskTest, NoMoreChangesWaitThanAnAnswerCanTellOf) {
   int taken = 0;
   while (taken < 100'000 && all->answer(late).at("ok")) ++taken;
   EXPECT_LT(taken, 1000);
+  for (const char* verb : {"pause", "step", "resume", "checkpoint", "stop"})  // they wait for nothing far away
+    EXPECT_TRUE(all->answer(request(verb)).at("ok")) << verb;
+  EXPECT_FALSE(all->answer(request("stop", {{"at", 1000}})).at("ok"));
+  int more = 0;
+  while (more < 100'000 && all->answer(request("pause")).at("ok")) ++more;
+  EXPECT_LT(more, 100);
   EXPECT_LT(all->answer(request("status")).dump().size(), 1U << 20);
 }
 

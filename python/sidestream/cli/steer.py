@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import console
-from ..error import UsageError
+from ..error import Error, UsageError
 from .options import Json
 from .streams import Keys
 
@@ -134,9 +134,11 @@ def edit(
     if cells is None and where is None:
         raise UsageError("it is not said which cells are edited", "--cells", "give a box, or a condition with --where")
     region = None if cells is None else _region(cells)
-    step = _steering(context, keys).edit(
-        quantity, region, _number_or_array(value), operation, where=where, at=at, why=why
-    )
+    steering = _steering(context, keys)
+    step = steering.edit(quantity, region, _number_or_array(value), operation, where=where, at=at, why=why)
+    outcome = steering.outcome() if at is None else None
+    if outcome not in (None, "done"):
+        raise Error(f"the edit was refused after step {step}: {outcome}", str(context.obj))
     _told(f"`{quantity}` is edited", step)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..error import Error
 from ..runs.lock import is_held
 from .server import PictureServer, Query, as_json, page
@@ -17,7 +19,7 @@ class ViewServer(PictureServer):
         if path == "/steps":
             going_on = is_held(self.pictures.run.folder)  # asked first: what comes before the end is then seen
             return as_json({"going_on": going_on, "steps": self.pictures.steps()})
-        if path == "/about" and query.get("step", "").isdigit():
+        if path == "/about" and re.fullmatch(r"[0-9]{1,12}", query.get("step", "")):
             try:
                 return as_json(self.about(int(query["step"])))
             except Error:

@@ -24,7 +24,8 @@ Screen = tuple[int, int]
 
 @dataclass(frozen=True)
 class Shown:
-    """A step that all screens have shown: how long after it was made, and after its pictures were there [s]."""
+    """A step that all screens have shown: how long after it was made, and after its pictures were there [s]. In a run
+    that has ended, as if its pictures had been made when the screens were told to load them."""
 
     step: int
     at_s: float
@@ -90,6 +91,7 @@ class WallServer(PictureServer):
         self._changed = threading.Condition()
         self._is_open = True
         self._unreadable: set[int] = set()
+        self._since = 0.0
 
     def answer(self, path: str, query: Query) -> tuple[str, bytes] | None:
         """The page `/` with the addresses of all screens, `/screen/COLUMN/ROW`, and `/next` for a screen."""
@@ -166,6 +168,7 @@ class WallServer(PictureServer):
             self._tell(f"warning: step {step} is left out: {problem.what}")
             return
         self.skipped += steps.index(step)
+        self._since = 0.0 if going_on else time.time()  # pictures of a run that has ended have not waited for screens
         self.wall.loading = step
         self._changed.notify_all()
 
@@ -182,7 +185,7 @@ class WallServer(PictureServer):
                 return
         now = time.time()
         about = self.pictures.about(step)
-        display = max(0.0, now - about["moment"])
+        display = max(0.0, now - max(about["moment"], self._since))
         self.frames.append(Shown(step, now, display + self._time_to_make(step), display))
         self._tell(
             f"step {step} on {wall.columns} x {wall.rows} screens, {self.frames[-1].delay_s:.2f} s after it was reached"

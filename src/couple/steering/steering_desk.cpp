@@ -18,8 +18,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most_done = 50;  // that are remembered
-constexpr std::size_t most_waiting = 256;
+constexpr std::size_t most_done = 50;                            // that are remembered
+constexpr std::size_t most_waiting = 256, more_that_guide = 64;  // the run: none of those waits for a step far away
 constexpr const char* place = "steering";
 constexpr const char* array_kind = "array";
 
@@ -154,7 +154,8 @@ json SteeringDesk::listing() const {
 }
 
 json SteeringDesk::enter(const json& request, const std::string& verb) {
-  if (waiting_.size() >= most_waiting)
+  const bool guides = verb != "set" && verb != "edit" && !request.contains("at");
+  if (waiting_.size() >= most_waiting + (guides ? more_that_guide : 0))
     throw core::Error(fmt::format("{} changes wait already", waiting_.size()), place, "ask again later");
   Change change{.at = whole_number_in(request, "at", first_free_), .verb = verb, .is_soon = !request.contains("at")};
   if (change.at < first_free_)
