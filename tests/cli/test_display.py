@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -281,27 +280,6 @@ def test_commands_say_what_there_is_not(place: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(tmp_path / "flow.mp4")]
     assert "3 frames" in done.stderr
-
-
-def test_the_example_ends_with_a_movie_a_picture_and_a_table(tmp_path: Path) -> None:
-    script = Path(__file__).parents[2] / "examples" / "wind_tunnel" / "watch.sh"
-    less = ["lbm.end=200", "task.vorticity.every=100", "task.vortices.every=100"]
-    words = [script, tmp_path / "run", *(word for key in less for word in ("--set", key))]
-    environment = os.environ | {
-        "SIDESTREAM": str(Path(sys.executable).with_name("sidestream")),
-        "PYTHON": sys.executable,
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    }
-
-    done = subprocess.run(
-        ["bash", *map(str, words)], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "run/vorticity.mp4").stat().st_size > 1000
-    assert (tmp_path / "run/results/vorticity/00200.pictures/index.html").exists()
-    assert "first_step" in (tmp_path / "run/vortices.csv").read_text()
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from dataclasses import field as field_of
 from pathlib import Path
 
 import numpy as np
@@ -73,15 +75,58 @@ def relative_error(found: Array, exact: Array) -> float:
     return float(np.sqrt(((found - exact) ** 2).sum() / (exact**2).sum()))
 
 
-def plain_steps(f: Array, solid: NDArray[np.bool_], viscosity: float, steps: int) -> Array:
-    """Steps of a periodic plane with barriers, of whole populations (direction, y, x) as a collision leaves them."""
-    for _ in range(steps):
-        came = np.array([np.roll(g, (c[1], c[0]), axis=(0, 1)) for g, c in zip(f, VELOCITIES, strict=True)])
-        for i, (cx, cy) in enumerate(VELOCITIES):
-            came[i] = np.where(np.roll(solid, (cy, cx), axis=(0, 1)), f[OPPOSITES[i]], came[i])
-        rho = came.sum(axis=0)
-        ux, uy = np.tensordot(VELOCITIES.T, came, axes=1) / rho
-        cu = VELOCITIES[:, 0, None, None] * ux + VELOCITIES[:, 1, None, None] * uy
-        rest = WEIGHTS[:, None, None] * rho * (1 + 3 * cu + 4.5 * cu**2 - 1.5 * (ux**2 + uy**2))
-        f = np.where(solid, f, came - (came - rest) / (3 * viscosity + 0.5))
-    return f
+@dataclass(frozen=True)
+class PlainLattice:
+    """A plane with barriers, of whole populations (direction, y, x) as a collision leaves them.
+
+    `magic` is that of two relaxation times, of one without it. `force(t)` is that of the step after t. `walls` have
+    velocities; they stand at the first and last cells along x and y by (axis, whether it is the last). Else it is
+    periodic.
+    """
+
+    solid: NDArray[np.bool_]
+    viscosity: float
+    magic: float | None = None
+    force: Callable[[int], Sequence[float]] = lambda t: (0.0, 0.0)
+    walls: dict[tuple[int, bool], Sequence[float]] = field_of(default_factory=dict)
+
+    def steps(self, f: Array, count: int) -> Array:
+        """So many steps from 0 on."""
+        slow = 3 * self.viscosity  # 1/omega - 1/2 of what is even; then of what is odd
+        even, odd = 1 / (slow + 0.5), 1 / ((slow if self.magic is None else self.magic / slow) + 0.5)
+        for t in range(count):
+            came = self._stream(f)
+            rho, push = came.sum(axis=0), np.array(self.force(t))[:, None, None]
+            u = (np.tensordot(VELOCITIES.T, came, axes=1) + 0.5 * push) / rho
+            cu, cf = (np.tensordot(VELOCITIES, vector, axes=1) for vector in (u, push + 0 * u))
+            rest = WEIGHTS[:, None, None] * rho * (1 + 3 * cu + 4.5 * cu**2 - 1.5 * (u**2).sum(axis=0))
+            kick = WEIGHTS[:, None, None] * (3 * (cf - (u * push).sum(axis=0)) + 9 * cu * cf)
+            change = np.zeros_like(f)
+            for omega, sign in ((even, 1), (odd, -1)):
+                off, part = (0.5 * (g + sign * g[OPPOSITES]) for g in (came - rest, kick))
+                change += (1 - 0.5 * omega) * part - omega * off
+            f = np.where(self.solid, f, came + change)
+        return f
+
+    def _stream(self, f: Array) -> Array:
+        came = np.empty_like(f)
+        y, x = np.indices(self.solid.shape)
+        for i, c in enumerate(VELOCITIES):
+            from_x, from_y = x - c[0], y - c[1]
+            turned = np.roll(self.solid, (c[1], c[0]), axis=(0, 1))
+            added = np.zeros(self.solid.shape)
+            for (axis, is_last), velocity in self.walls.items():
+                place = (from_x, from_y)[axis]
+                through = place >= self.solid.shape[1 - axis] if is_last else place < 0
+                turned = turned | through
+                added += np.where(through, 6 * WEIGHTS[i] * np.dot(c, velocity), 0.0)
+            came[i] = np.where(turned, f[OPPOSITES[i]] + added, np.roll(f[i], (c[1], c[0]), axis=(0, 1)))
+        return came
+
+    def force_on_barriers(self, f: Array) -> Array:
+        """The momentum that populations leave at barriers in the next step."""
+        total = np.zeros(2)
+        for i, c in enumerate(VELOCITIES):
+            turned = np.roll(self.solid, (c[1], c[0]), axis=(0, 1)) & ~self.solid
+            total -= 2 * c * f[OPPOSITES[i]][turned].sum()
+        return total

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import sidestream
 from book import Bound, Chapter
-from lattice import WEIGHTS, Array, config, field, plain_steps, populations, relative_error
+from lattice import WEIGHTS, Array, PlainLattice, config, field, populations, relative_error
 from program import Program, last_event
 
 ROUND_OFF = "rounding errors of 10^-16 in sums of nine numbers, over the steps"
@@ -50,10 +50,12 @@ the velocity beside those that another code had with the same collisions (times 
     ),
     Chapter(
         "Lattice Boltzmann: what must be exact",
-        """A plain lattice in NumPy over 100 steps with random barriers; uniform flow; what mass becomes among random
+        """A plain lattice in NumPy over 100 steps with random barriers: with one relaxation time; with two and a
+force that oscillates; and in a box of walls of which three move. Uniform flow; what mass becomes among random
 barriers; collisions that are the same; a flow around a barrier in the middle; single precision.""",
         [
             Bound("a plain lattice: largest difference", 0.0, 1e-13, ROUND_OFF),
+            Bound("force on barriers: largest difference", 0.0, 1e-11, "the same, in sums over some 800 links"),
             Bound("uniform flow: largest change", 0.0, 1e-14, ROUND_OFF),
             Bound("mass among barriers: relative error", 0.0, 1e-12, ROUND_OFF),
             Bound("two relaxation times that are one: largest difference", 0.0, 1e-13, ROUND_OFF),
@@ -193,19 +195,51 @@ def random_barriers(program: Program, shape: tuple[int, int]) -> NDArray[np.bool
     return solid
 
 
-def test_a_plain_lattice_has_the_same_populations(program: Program, measured) -> None:
-    solid = random_barriers(program, (29, 37))
-    picture = program.folder / "barriers.png"
-    more = f'collision = "bgk"\nbarrier = "{picture}"'
-    run = program.run(
-        "plain", config([37, 29, 1], 0.03, 100, lbm=more, initial="velocity = [0.08, 0.03, 0.0]", block=1)
-    )
+STEPS, PERIOD = 100, 37.0
 
+
+def oscillating(t: int) -> list[float]:
+    return [1e-4 + 3e-4 * np.cos(2 * np.pi * (t + 1) / PERIOD), 2e-4]
+
+
+PLAIN = {  # lines of `[lbm]`, the faces that are walls, and the same for the plain lattice
+    "bgk": ('collision = "bgk"', {}, {}),
+    "trt": (
+        f"magic = 0.25\nforce = [1e-4, 2e-4, 0.0]\noscillation = [3e-4, 0.0, 0.0]\nperiod = {PERIOD}",
+        {},
+        {"magic": 0.25, "force": oscillating},
+    ),
+    "closed": (
+        "",
+        {"left": [0.0, 0.0, 0.0], "right": [0.0, -0.05, 0.0], "bottom": [0.02, 0.0, 0.0], "top": [0.1, 0.0, 0.0]},
+        {
+            "magic": 0.1875,
+            "walls": {(0, False): (0, 0), (0, True): (0, -0.05), (1, False): (0.02, 0), (1, True): (0.1, 0)},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_lattice_has_the_same_populations(name: str, program: Program, measured) -> None:
+    lines, walls, options = PLAIN[name]
+    solid = random_barriers(program, (29, 37))
+    edges = {face: f'kind = "wall"\nvelocity = {velocity}' for face, velocity in walls.items()}
+    more = f'{lines}\nbarrier = "{program.folder / "barriers.png"}"'
+    initial = "velocity = [0.08, 0.03, 0.0]"
+    run = program.run(name, config([37, 29, 1], 0.03, STEPS, lbm=more, initial=initial, edges=edges, block=1))
+
+    plane = PlainLattice(solid, 0.03, **options)
     weights = WEIGHTS[:, None, None]
-    plain = plain_steps(populations(run, 0)[:, 0] + weights, solid, 0.03, 100) - weights
-    measured("a plain lattice: largest difference", float(abs(plain - populations(run)[:, 0]).max()))
-    assert abs(plain).max() > 1e-3
+    plain = plane.steps(populations(run, 0)[:, 0] + weights, STEPS)
+    measured("a plain lattice: largest difference", float(abs(plain - weights - populations(run)[:, 0]).max()))
+    assert abs(plain - weights).max() > 1e-3
     measured("mass among barriers: relative error", float(last_event(run)["mass_error"]))  # type: ignore[arg-type]
+    if walls:  # populations that turn back where barriers and walls meet belong to either
+        return
+    force, exact = run.events.last("step")["forces"]["picture"][:2], plane.force_on_barriers(plain)
+    measured("force on barriers: largest difference", float(abs(force - exact).max()))
+    assert abs(exact).max() > 1e-3
 
 
 @pytest.mark.parametrize("collision", ["trt", "bgk", "regularised"])

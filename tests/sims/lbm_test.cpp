@@ -84,6 +84,8 @@ TEST_F(LbmTest, WhatIsPaintedIsABarrierAndStaysOne) {
     EXPECT_TRUE(desk.answer(test::request("edit", {{"name", "barrier"}, {"at", 2}, {"edit", wall}})).at("ok"));
     EXPECT_TRUE(desk.answer(test::request("edit", {{"name", "barrier"}, {"at", 3}, {"edit", hole}})).at("ok"));
     EXPECT_TRUE(desk.answer(test::request("edit", {{"name", "barrier"}, {"at", 4}, {"edit", odd}})).at("ok"));
+    const json all{{"operation", "set"}, {"value", 2}};
+    EXPECT_TRUE(desk.answer(test::request("edit", {{"name", "barrier"}, {"at", 4}, {"edit", all}})).at("ok"));
     EXPECT_TRUE(desk.answer(test::set_request("edge.left.velocity", json::array({0.02, 0.0, 0.0}), 5)).at("ok"));
     EXPECT_TRUE(desk.answer(test::set_request("lbm.viscosity", 0.1, 5)).at("ok"));
     const std::string fast =
@@ -103,6 +105,7 @@ TEST_F(LbmTest, WhatIsPaintedIsABarrierAndStaysOne) {
   const std::vector<json> edits = events("whole", "steering");
   EXPECT_EQ(edits.at(0).at("cells"), 20);
   EXPECT_THAT(events("whole", "steering_refused").at(0).dump(), HasSubstr("whole number"));
+  EXPECT_THAT(events("whole", "steering_refused").at(1).dump(), HasSubstr("fill all cells"));
   EXPECT_TRUE(state("whole") == state("parts"));
   EXPECT_EQ(step[12].at("forces"), steps("parts")[12].at("forces"));
 }
