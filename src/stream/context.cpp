@@ -10,6 +10,7 @@ void* context() {
   static void* const only = [] {
     void* const made = zmq_ctx_new();
     core::require(made != nullptr, "ZeroMQ begins");
+    zmq_ctx_set(made, ZMQ_MAX_SOCKETS, zmq_ctx_get(made, ZMQ_SOCKET_LIMIT));  // a reader has one for each rank of a run
     return made;
   }();
   return only;

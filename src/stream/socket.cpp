@@ -11,13 +11,18 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <new>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
 #include "stream/context.hpp"
 #include "stream/doorman.hpp"
+#include "stream/monitor.hpp"
 
 namespace sidestream::stream {
 
@@ -70,6 +75,18 @@ void raise_most_files() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
+std::ptrdiff_t most_files() {
+  rlimit files{};
+  constexpr std::ptrdiff_t usual = 1024, enough = 1 << 30;
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? static_cast<std::ptrdiff_t>(std::min<rlim_t>(files.rlim_cur, enough))
+                                                 : usual;
+}
+
+std::ptrdiff_t open_files() {
+  std::error_code none;
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd", none), {});
+}
+
 bool receive_part(void* socket, zmq_msg_t& into) {
   return zmq_msg_recv(&into, socket, ZMQ_DONTWAIT) >= 0;
 }
@@ -110,10 +127,33 @@ std::span<const std::byte> Body::bytes() const {
 
 struct Server::Impl {
   void* socket = nullptr;
-  std::string domain;  // by which the doorman knows it; empty: everybody is let in
+  std::string domain;              // by which the doorman knows it; empty: everybody is let in
+  std::optional<Monitor> monitor;  // of connections that are made
+  std::ptrdiff_t files_at_first = 0;
+  int news = 0;
+  bool is_bound = true;
+  core::Stopwatch since_looked{};
+
   ~Impl() {
+    monitor.reset();
     if (socket != nullptr) zmq_close(socket);
     if (!domain.empty()) Doorman::instance().leave(domain);
+  }
+
+  // Half of the files that there are at first are for connections. Beyond that nobody new is heard until some have
+  // gone, as silent ones do after `handshake_ms`: so strangers leave files for checkpoints and results.
+  void keep_files_free(const std::string& address) {
+    constexpr int look_after = 16;  // connections
+    constexpr double look_every_s = 0.5;
+    while (monitor->next()) ++news;
+    if (is_bound ? news < look_after : since_looked.seconds() < look_every_s) return;
+    news = 0;
+    since_looked.restart();
+    const std::ptrdiff_t most = (files_at_first + most_files()) / 2;
+    if (is_bound && open_files() > most)
+      is_bound = zmq_unbind(socket, address.c_str()) != 0;
+    else if (!is_bound && open_files() < (files_at_first + most) / 2)
+      is_bound = zmq_bind(socket, address.c_str()) == 0;
   }
 };
 
@@ -129,6 +169,7 @@ Server::Server(const std::string& address, const Security& security, const Limit
     set(impl_->socket, ZMQ_CURVE_SECRETKEY, security.own->secret_key);
     set(impl_->socket, ZMQ_ZAP_DOMAIN, impl_->domain);
   }
+  impl_->monitor.emplace(impl_->socket, ZMQ_EVENT_ACCEPTED);
   if (zmq_bind(impl_->socket, address.c_str()) != 0)
     throw core::Error(fmt::format("the address {} cannot be had: {}", address, zmq_strerror(zmq_errno())), "",
                       "an address is tcp://HOST:PORT, of this machine and free, or tcp://HOST:* for any port");
@@ -137,6 +178,7 @@ Server::Server(const std::string& address, const Security& security, const Limit
   core::require(zmq_getsockopt(impl_->socket, ZMQ_LAST_ENDPOINT, bound.data(), &length) == 0,
                 "ZeroMQ tells where it is bound");
   address_ = bound.data();
+  impl_->files_at_first = open_files();
 }
 Server::~Server() = default;
 
@@ -146,6 +188,7 @@ Watched Server::watched() const {
 
 // Whoever sends more parts than two, or fewer, speaks something else.
 std::optional<Message> Server::receive() {
+  impl_->keep_files_free(address_);
   while (true) {
     Part peer, head;
     if (!receive_part(impl_->socket, peer.message)) return std::nullopt;
@@ -178,20 +221,12 @@ bool Server::send(const std::string& peer, std::string_view head, Body body) {
 
 struct Client::Impl {
   void* socket = nullptr;
-  void* refusals = nullptr;  // has a message for each
+  std::optional<Monitor> monitor;  // of handshakes that fail, from the first time that somebody asks
   Refusal refusal = Refusal::none;
 
   ~Impl() {
-    if (refusals != nullptr) zmq_socket_monitor(socket, nullptr, 0);
+    monitor.reset();
     if (socket != nullptr) zmq_close(socket);
-    if (refusals != nullptr) zmq_close(refusals);
-  }
-  void listen_for_refusals() {
-    const std::string address = "inproc://refusals-" + random_word();
-    constexpr int events = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
-    if (zmq_socket_monitor(socket, address.c_str(), events) != 0) return;
-    refusals = zmq_socket(context(), ZMQ_PAIR);
-    core::require(refusals != nullptr && zmq_connect(refusals, address.c_str()) == 0, "ZeroMQ tells of handshakes");
   }
 };
 
@@ -206,7 +241,6 @@ Client::Client(const std::string& address, const Security& security, const std::
     set(impl_->socket, ZMQ_CURVE_PUBLICKEY, security.own->public_key);
     set(impl_->socket, ZMQ_CURVE_SECRETKEY, security.own->secret_key);
   }
-  impl_->listen_for_refusals();
   if (zmq_connect(impl_->socket, address.c_str()) != 0)
     throw core::Error(fmt::format("{} is no address: {}", address, zmq_strerror(zmq_errno())), "",
                       "an address is tcp://HOST:PORT or ipc://PATH");
@@ -238,21 +272,13 @@ bool Client::send(std::string_view head, Body body) {
   return !has_body || zmq_msg_send(&body.impl_->message, impl_->socket, ZMQ_DONTWAIT) >= 0;
 }
 
-// Each event has its kind and a value in the first part, and in the second an address.
 Client::Refusal Client::refusal() {
-  while (impl_->refusals != nullptr) {
-    Part event, address;
-    if (!receive_part(impl_->refusals, event.message)) break;
-    receive_part(impl_->refusals, address.message);
-    const std::string text = event.text();
-    std::uint16_t kind = 0;
-    std::uint32_t value = 0;
-    if (text.size() != sizeof kind + sizeof value) continue;
-    std::memcpy(&kind, text.data(), sizeof kind);
-    std::memcpy(&value, text.data() + sizeof kind, sizeof value);
-    if (kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+  if (!impl_->monitor)
+    impl_->monitor.emplace(impl_->socket, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+  while (const std::optional<Monitor::Event> event = impl_->monitor->next()) {
+    if (event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
       impl_->refusal = Refusal::unknown_key;
-    else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+    else if (event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
       impl_->refusal = Refusal::other_security;
   }
   return impl_->refusal;

@@ -60,7 +60,7 @@ code=$?
 echo "$began $(date +%s.%N)" > "{folder}/life.${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-0}}}}"
 exit $code
 """
-OUTSIDE_S = 0.5  # of a process's life before `main` and after the bill is written: libraries, the end of MPI
+OUTSIDE_S = 1.5  # of a process's life before `main` and after the bill is written: libraries, the end of MPI
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(EXAMPLES.glob("*.toml"))])

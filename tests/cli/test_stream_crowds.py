@@ -136,7 +136,7 @@ def test_a_reader_that_stalls_costs_no_more_memory_than_the_queue_and_a_block(tm
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
         until(lambda: is_open(tmp_path))
         process = process_of(tmp_path)
-        until(lambda: len(events(tmp_path, "publish")) > 10)
+        until(lambda: len(events(tmp_path, "step")) > 10)
         before = resident_bytes(process)
         victim = reader_of(tmp_path, HANGING.replace("snapshot.step == 2", "True").replace('["gas_density"]', names))
         until(lambda: len(events(tmp_path, "stream_dropped")) > 20)  # the queue is full, and stays so

@@ -100,7 +100,7 @@ class Client : public Socket {
   bool send(std::string_view head, Body body = {});
   enum class Refusal { none, unknown_key, other_security };
   /// Whether the server has answered that it does not know the key, or that it has keys where this side has none, or
-  /// the other way.
+  /// the other way, since this was asked for the first time.
   Refusal refusal();
   Watched watched() const override;
 

@@ -63,6 +63,7 @@ Attendant::Attendant(const MeetingPoint& where, const stream::Security& security
                       {"layout", options.layout->name},
                       {"ranks", ranks},
                       {"demand", to_json(options.demand)}};
+  static_cast<void>(client_.refusal());
   client_.send(packed(hello));
   const core::Stopwatch watch;
   const stream::Socket* const socket = &client_;

@@ -56,6 +56,7 @@ Inquirer::Inquirer(const std::string& where, const std::string& keys, double tim
       client_(point_.address, security_, stream::random_name(), client_limits) {}
 
 json Inquirer::ask(const json& request) {
+  static_cast<void>(client_.refusal());
   client_.send(packed(request));
   const stream::Socket* const socket = &client_;
   const core::Stopwatch watch;
