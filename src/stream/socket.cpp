@@ -83,8 +83,10 @@ std::ptrdiff_t most_files() {
 }
 
 std::ptrdiff_t open_files() {
-  std::error_code none;
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd", none), {});
+  std::error_code problem;
+  const std::filesystem::directory_iterator files("/proc/self/fd", problem);
+  if (problem == std::errc::too_many_files_open) return most_files();
+  return std::distance(files, {});
 }
 
 bool receive_part(void* socket, zmq_msg_t& into) {
@@ -221,8 +223,10 @@ bool Server::send(const std::string& peer, std::string_view head, Body body) {
 
 struct Client::Impl {
   void* socket = nullptr;
-  std::optional<Monitor> monitor;  // of handshakes that fail, from the first time that somebody asks
+  std::optional<Monitor> monitor;  // of handshakes that fail
   Refusal refusal = Refusal::none;
+  bool has_keys = false;
+  int hung_up = 0;
 
   ~Impl() {
     monitor.reset();
@@ -230,12 +234,17 @@ struct Client::Impl {
   }
 };
 
-Client::Client(const std::string& address, const Security& security, const std::string& name, const Limits& limits)
+Client::Client(const std::string& address, const Security& security, const std::string& name, const Limits& limits,
+               bool asks_refusal)
     : impl_(std::make_unique<Impl>()) {
   impl_->socket = make_socket(ZMQ_DEALER, limits);
   set(impl_->socket, ZMQ_ROUTING_ID, name);
   set(impl_->socket, ZMQ_RECONNECT_IVL, 100);
   set(impl_->socket, ZMQ_RECONNECT_IVL_MAX, 2000);
+  impl_->has_keys = security.own.has_value();
+  if (asks_refusal)
+    impl_->monitor.emplace(impl_->socket, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
   if (security.own) {
     set(impl_->socket, ZMQ_CURVE_SERVERKEY, security.server);
     set(impl_->socket, ZMQ_CURVE_PUBLICKEY, security.own->public_key);
@@ -273,12 +282,13 @@ bool Client::send(std::string_view head, Body body) {
 }
 
 Client::Refusal Client::refusal() {
-  if (!impl_->monitor)
-    impl_->monitor.emplace(impl_->socket, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+  constexpr int again_and_again = 5;
   while (const std::optional<Monitor::Event> event = impl_->monitor->next()) {
     if (event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
       impl_->refusal = Refusal::unknown_key;
-    else if (event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+    else if (event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL
+                 ? impl_->has_keys && ++impl_->hung_up == again_and_again
+                 : event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
       impl_->refusal = Refusal::other_security;
   }
   return impl_->refusal;

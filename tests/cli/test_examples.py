@@ -118,7 +118,7 @@ def watched(name: str, folder: Path, python: str = sys.executable) -> subprocess
     with subprocess.Popen(
         line, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as script:
-        _, told = script.communicate(timeout=120)
+        _, told = script.communicate(timeout=240)
         until(lambda: not list_group(script.pid), 20)
     return subprocess.CompletedProcess(line, script.returncode, stderr=told)
 

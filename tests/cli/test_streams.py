@@ -448,11 +448,14 @@ def test_an_unknown_key_is_refused_and_logged_and_a_known_one_let_in(tmp_path: P
             sidestream.stream(tmp_path / "run", keys=tmp_path / "stranger", timeout=60, patience=60)
         with pytest.raises(sidestream.Error, match=unknown):
             status(tmp_path / "run", keys=tmp_path / "stranger")
-        assert time.monotonic() - began < 20  # it is not waited for
+        assert time.monotonic() - began < 20  # nothing is waited for
         with pytest.raises(sidestream.Error, match="there is no key"):
             sidestream.stream(tmp_path / "run", timeout=2)
         with pytest.raises(sidestream.Error, match="the run asks for keys"):
             sidestream.stream(address["address"], timeout=60)
+        stranger = f"{address['address']}#{key_of(tmp_path / 'stranger')}"
+        with pytest.raises(sidestream.Error, match="not the one that was given for it"):
+            sidestream.stream(stranger, keys=tmp_path / "keys", timeout=60)
         by_address = f"{address['address']}#{address['key']}"
         snapshots = list(sidestream.stream(by_address, quantities=["pressure"], keys=tmp_path / "keys"))
         assert [snapshot.step for snapshot in snapshots] == list(range(STEPS + 1))
@@ -470,7 +473,7 @@ def test_keys_are_not_left_unused_without_a_word(tmp_path: Path) -> None:
         with pytest.raises(sidestream.Error, match="nothing that travels would be encrypted"):
             sidestream.stream(tmp_path / "run", keys=tmp_path / "keys", timeout=2)
         address = json.loads((tmp_path / "run" / "stream.json").read_text())["address"]
-        with pytest.raises(sidestream.Error, match="the run has no keys"):
+        with pytest.raises(sidestream.Error, match="the run hangs up"):
             sidestream.stream(f"{address}#{key_of(tmp_path / 'keys')}", keys=tmp_path / "keys", timeout=60)
 
 

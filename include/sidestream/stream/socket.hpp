@@ -90,17 +90,19 @@ class Server : public Socket {
 /// One that talks to a server, and goes on trying to reach it while it lives.
 class Client : public Socket {
  public:
-  /// `name`: 16 bytes that nobody can guess, by which the server knows it after a new connection too. Throws
-  /// core::Error for what is no address.
-  Client(const std::string& address, const Security& security, const std::string& name, const Limits& limits);
+  /// `name`: 16 bytes that nobody can guess, by which the server knows it after a new connection too. `asks_refusal`:
+  /// whether `refusal` will be asked. Throws core::Error for what is no address.
+  Client(const std::string& address, const Security& security, const std::string& name, const Limits& limits,
+         bool asks_refusal = false);
   ~Client() override;
 
   std::optional<Message> receive();
   /// Whether it is under way.
   bool send(std::string_view head, Body body = {});
   enum class Refusal { none, unknown_key, other_security };
-  /// Whether the server has answered that it does not know the key, or that it has keys where this side has none, or
-  /// the other way, since this was asked for the first time.
+  /// Whether the server has answered that it does not know the key, or that it
+  /// has keys where this side has none; or whether it hangs up again and again, as one does that has no keys or another
+  /// one than this side expects.
   Refusal refusal();
   Watched watched() const override;
 

@@ -53,7 +53,7 @@ core::Error silent(const std::string& address, double timeout_s, bool is_encrypt
 
 Attendant::Attendant(const MeetingPoint& where, const stream::Security& security, const ReaderOptions& options,
                      int ranks, Relocation& relocation)
-    : options_(options), client_(where.address, security, stream::random_name(), client_limits) {
+    : options_(options), client_(where.address, security, stream::random_name(), client_limits, true) {
   const json hello = {{"kind", "hello"},
                       {"version", stream_version},
                       {"who", who_am_i()},
@@ -63,7 +63,6 @@ Attendant::Attendant(const MeetingPoint& where, const stream::Security& security
                       {"layout", options.layout->name},
                       {"ranks", ranks},
                       {"demand", to_json(options.demand)}};
-  static_cast<void>(client_.refusal());
   client_.send(packed(hello));
   const core::Stopwatch watch;
   const stream::Socket* const socket = &client_;

@@ -41,10 +41,12 @@ std::optional<core::Error> refusal_of(stream::Client& client, const std::string&
           "the run does not know the key " + security.own->public_key, address,
           "have its owner put that in a file *.pub in `allowed` of the keys of the run, which reads it when it starts");
     default:
-      return security.own ? core::Error("the run has no keys, and keys were given", address,
-                                        "leave out the keys and what follows the # of the address")
-                          : core::Error("the run asks for keys", address,
-                                        "name your folder of keys, and the run by its folder or as ADDRESS#KEY");
+      return security.own
+                 ? core::Error("the run hangs up: it has no keys, or not the one that was given for it", address,
+                               "what follows the # of its address is the `key` of its stream.json; where that "
+                               "is empty, leave out the keys")
+                 : core::Error("the run asks for keys", address,
+                               "name your folder of keys, and the run by its folder or as ADDRESS#KEY");
   }
 }
 
@@ -53,10 +55,9 @@ Inquirer::Inquirer(const std::string& where, const std::string& keys, double tim
       timeout_s_(timeout_s),
       point_(meeting_point(where)),
       security_(security_for(point_.key, where, keys)),
-      client_(point_.address, security_, stream::random_name(), client_limits) {}
+      client_(point_.address, security_, stream::random_name(), client_limits, true) {}
 
 json Inquirer::ask(const json& request) {
-  static_cast<void>(client_.refusal());
   client_.send(packed(request));
   const stream::Socket* const socket = &client_;
   const core::Stopwatch watch;
