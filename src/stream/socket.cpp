@@ -28,7 +28,8 @@ namespace sidestream::stream {
 
 namespace {
 
-constexpr int heartbeat_ms = 2000, silence_ms = 10000, linger_ms = 1000, handshake_ms = 5000;
+constexpr int silence_ms = 10000, linger_ms = 1000, handshake_ms = 5000;
+constexpr int ask_after_s = 2, ask_times = 4;  // a peer whose host may be gone
 
 void set(void* socket, int option, int value) {
   core::require(zmq_setsockopt(socket, option, &value, sizeof value) == 0, "ZeroMQ knows its options");
@@ -44,8 +45,12 @@ void* make_socket(int type, const Limits& limits) {
   set(socket, ZMQ_LINGER, linger_ms);
   set(socket, ZMQ_SNDHWM, limits.to_go);
   set(socket, ZMQ_RCVHWM, limits.waiting);
-  set(socket, ZMQ_HEARTBEAT_IVL, heartbeat_ms);
-  set(socket, ZMQ_HEARTBEAT_TIMEOUT, silence_ms);
+  // Not by heartbeats of ZeroMQ: one that is due where the peer has hung up and messages wait ends the process (4.3.4).
+  set(socket, ZMQ_TCP_KEEPALIVE, 1);
+  set(socket, ZMQ_TCP_KEEPALIVE_IDLE, ask_after_s);
+  set(socket, ZMQ_TCP_KEEPALIVE_INTVL, ask_after_s);
+  set(socket, ZMQ_TCP_KEEPALIVE_CNT, ask_times);
+  set(socket, ZMQ_TCP_MAXRT, silence_ms);
   set(socket, ZMQ_HANDSHAKE_IVL, handshake_ms);
   const auto most = static_cast<std::int64_t>(limits.message_bytes);
   core::require(zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0, "ZeroMQ limits messages");
