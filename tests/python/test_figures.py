@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -107,6 +108,34 @@ def test_logarithmic_axes_of_many_decades_have_few_minor_ticks(last: float, digi
 
     for axis in (axes.xaxis, axes.yaxis):
         assert {int(f"{place:.0e}"[0]) for place in axis.get_minorticklocs()} == digits
+
+
+@pytest.mark.parametrize(
+    ("limits", "labels"),
+    [((1e-3, 1e2), ["10⁻³", "10⁻²", "10⁻¹", "10⁰", "10¹", "10²"]), ((2e5, 5e5), ["2×10⁵", "3×10⁵", "4×10⁵"])],
+)
+def test_logarithmic_axes_have_plain_labels(limits: tuple[float, float], labels: list[str]) -> None:
+    figure = Figure()
+    axes = figure.add_subplot(xscale="log", xlim=limits)
+
+    Picture("line", "A line", "", figure).data_uri()
+
+    shown = [text.get_text() for text in [*axes.get_xticklabels(), *axes.get_xticklabels(minor=True)]]
+    assert set(labels) <= set(shown)
+    assert not any("$" in text for text in shown)
+
+
+def test_a_report_is_the_same_by_one_process_and_by_several(small_run: Path) -> None:
+    cores = os.sched_getaffinity(0)
+    run = sidestream.open(small_run)
+    by_all = write_report(run).read_text()
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        by_one = write_report(run).read_text()
+    finally:
+        os.sched_setaffinity(0, cores)
+
+    assert by_one == by_all
 
 
 def test_theory_has_the_stated_amplitude_and_grows_with_time() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.measurements import turbulence as measured
+from sidestream.report.drawing import Shown
 from sidestream.report.page import gallery
 from sidestream.runs.run import Run
 from synthetic_turbulence import SEPARATIONS, flow, write_turbulence
@@ -75,7 +76,7 @@ def test_a_table_has_the_decay_of_taylor_and_green_beside_the_reference(run: Run
     head, *rows = picture.numbers
     assert [row[0] for row in rows] == ["0.000", "4.000", "9.000"]
     assert rows[1] == ["4.000", "0.121508", "+0.0e+00", "0.002066", "1.0000"]
-    page = gallery([picture])
+    page = gallery([Shown.of(picture)])
     assert all(f"<th>{word}</th>" in page for word in head)
     assert "0.121508" in page
 

@@ -33,7 +33,7 @@ from .scene import Scene
 if TYPE_CHECKING:
     from ..runs.run import Run
 
-__all__ = ["Picture", "Scene", "pictures", "save_pictures", "scenes"]
+__all__ = ["Picture", "Scene", "pictures", "pictures_of_run", "save_pictures", "scenes"]
 
 _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
     "flux": flux.pictures,
@@ -61,10 +61,13 @@ def pictures(run: Run, task: str | None = None) -> Iterator[Picture]:
                 yield from drawer(run, name)
             yield from mergers.pictures(run, name)
     if task is None:
-        yield from energies.pictures(run)
-        yield from forces.pictures(run)
-        yield from files.pictures(run)
-        yield from timeline.pictures(run)
+        yield from pictures_of_run(run)
+
+
+def pictures_of_run(run: Run) -> Iterator[Picture]:
+    """The pictures of what no task made: forces, energies, the writes and the timeline."""
+    for of in (forces, energies, files, timeline):
+        yield from of.pictures(run)
 
 
 def scenes(run: Run, task: str) -> Iterator[Scene]:

@@ -26,7 +26,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         return
     history = history[since_reionization(history[:, 0])]
     with look():
-        figure = Figure(figsize=(8.8, 4.2))
+        figure = Figure(figsize=(8.8, 4.2), layout="constrained")
         temperature, slope = figure.subplots(1, 2)
         for axes, column in ((temperature, 1), (slope, 2)):
             axes.plot(history[:, 0], history[:, column], "o-", color=BLUE, ms=4.5, label="simulation", zorder=3)

@@ -99,7 +99,7 @@ def _draw(spans: list[Span], tasks: list[str], events: Events) -> Figure:
     colours = _COLOURS | {task: TASK_COLOURS[i % len(TASK_COLOURS)] for i, task in enumerate(_tasks(spans, tasks))}
     end = max(span.end for span in spans)
     with look():
-        figure = Figure(figsize=(12.5, 1.3 + 0.5 * len(lanes)))
+        figure = Figure(figsize=(12.5, 1.3 + 0.5 * len(lanes)), layout="constrained")
         axes = figure.add_subplot()
         for what in colours:
             _bars(axes, [span for span in spans if span.what == what], lanes, colours[what], end)
@@ -109,7 +109,7 @@ def _draw(spans: list[Span], tasks: list[str], events: Events) -> Figure:
         used = [what for what in colours if any(span.what == what for span in spans)]
         handles = [Patch(color=colours[what], label=what) for what in used]
         figure.legend(
-            handles=handles, loc="outside upper left", ncols=min(len(handles), 10), handlelength=1, handleheight=1
+            handles=handles, loc="outside upper left", ncols=min(len(handles), 8), handlelength=1, handleheight=1
         )
         _mark_redshifts(axes, events, end)
     return figure

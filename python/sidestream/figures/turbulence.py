@@ -55,7 +55,7 @@ def show_densities(axes: Any) -> None:
 def _spectra(task: str, tables: Sequence[xr.Dataset]) -> Picture:
     is_viscous = all(number(table, "kolmogorov_scale") > 0 for table in tables)
     with look():
-        figure = Figure(figsize=(9.6 if is_viscous else 6.4, 4.6))
+        figure = Figure(figsize=(9.6 if is_viscous else 6.4, 4.6), layout="constrained")
         if is_viscous:
             plain, compensated = figure.subplots(1, 2)
             _in_kolmogorov_units(plain, compensated, tables)

@@ -14,6 +14,7 @@ from ..runs.lock import is_held
 from ..runs.progress import EventTail, Progress
 from ..runs.run import Run
 from ..streams import status
+from .drawing import Shown
 from .page import document, gallery, head_of, notes, table, write_page
 
 NAME = "live.html"
@@ -61,7 +62,7 @@ class LivePage:
         if not steps or self._drawn.get(task, (None,))[0] == steps[-1]:
             return False
         try:
-            drawn = gallery(list(pictures(newest, task)))
+            drawn = gallery(list(map(Shown.of, pictures(newest, task))))
         except Error:  # removed or replaced meanwhile: the picture before it stays
             return False
         except Exception as problem:  # an unusual result must not end the watching

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..error import Error
-from ..figures import Picture, Scene, pictures, scenes
 from ..figures.energies import energies, residual_share
 from ..quantities import duration, size, speed
 from ..runs.bill import HEAD, GroupBill, group_bills, rows_of
@@ -25,6 +24,7 @@ from ..runs.summary import (
     share_lost,
     wall_seconds,
 )
+from .drawing import Shown, draw
 from .interactive import stage
 
 if TYPE_CHECKING:
@@ -65,17 +65,18 @@ def render(run: Run) -> str:
     events = run.events
     start, end = events.last("run_start"), events.last("run_end")
     rows = bills(events, run.analyses)
-    drawn, turned, failed = _draw(run)
+    drawn = draw(run)
     timeline, writes, balance = (
-        [picture for picture in drawn if picture.name == name] for name in ("timeline", "write-sizes", "energies")
+        [picture for picture in drawn.pictures if picture.name == name]
+        for name in ("timeline", "write-sizes", "energies")
     )
-    others = [picture for picture in drawn if picture not in [*timeline, *writes, *balance]]
+    others = [picture for picture in drawn.pictures if picture not in [*timeline, *writes, *balance]]
     sections = [
         head_of(run, start, run.status, run.reason),
         _tiles(run, events, start, end),
-        _notes(events, failed),
+        _notes(events, drawn.failed),
         gallery(others),
-        _section("In three dimensions", stage(turned)),
+        _section("In three dimensions", stage(drawn.scenes)),
         _section("Energy", gallery(balance) + _energy_line(events)),
         _section("Who computed and who waited", gallery(timeline) + _bill_table(rows, wall_seconds(events))),
         _section("What was done to the gas beside its equations", _books(end)),
@@ -85,35 +86,6 @@ def render(run: Run) -> str:
         _configuration(run),
     ]
     return document(run, start, sections)
-
-
-def _draw(run: Run) -> tuple[list[Picture], list[Scene], list[str]]:
-    """Pictures and scenes task by task, so that one damaged result costs only its own; and what went wrong."""
-    drawn: list[Picture] = []
-    turned: list[Scene] = []
-    failed: list[str] = []
-    for task in sorted(run.tasks, key=lambda task: _rank_of(run, task)):
-        try:
-            drawn += pictures(run, task)
-            turned += scenes(run, task)
-        except Error as problem:
-            failed.append(f"{task}: {problem.what} ({problem.where})")
-        except Exception as problem:  # an unusual result must not cost the rest of the page
-            failed.append(f"{task}: no picture could be drawn ({type(problem).__name__}: {problem})")
-    from ..figures import energies as balance
-    from ..figures import files, forces, timeline
-
-    return (
-        [*drawn, *forces.pictures(run), *balance.pictures(run), *files.pictures(run), *timeline.pictures(run)],
-        turned,
-        failed,
-    )
-
-
-def _rank_of(run: Run, task: str) -> int:
-    """Images first: they say at a glance what the run is about."""
-    analysis = run.config.get("task", {}).get(task, {}).get("analysis", task)
-    return 0 if analysis in ("projection", "slice") else 1
 
 
 def head_of(run: Run, start: Event, status: str, message: str = "") -> str:
@@ -192,18 +164,18 @@ def notes(lines: Sequence[str]) -> str:
     return f'<ul class="notes">{items}</ul>\n' if items else ""
 
 
-def gallery(shown: Sequence[Picture]) -> str:
+def gallery(shown: Sequence[Shown]) -> str:
     """Pictures beside each other, with their captions."""
     figures = [
         f'<figure class="{"wide" if picture.wide else "half"}">'
-        f'<img alt="{escape(picture.title)}" src="{picture.data_uri()}">'
+        f'<img alt="{escape(picture.title)}" src="{picture.address}">'
         f"<figcaption>{escape(picture.caption)}</figcaption>{_numbers(picture)}</figure>\n"
         for picture in shown
     ]
     return f'<div class="gallery">{"".join(figures)}</div>\n' if figures else ""
 
 
-def _numbers(picture: Picture) -> str:
+def _numbers(picture: Shown) -> str:
     return table(picture.numbers[0], picture.numbers[1:], text_columns=0) if picture.numbers else ""
 
 

@@ -105,7 +105,7 @@ def _values(column: h5py.Dataset) -> np.ndarray:
 
 
 def _attributes(stored: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in stored.items() if name not in _OF_THE_FORMAT}
+    return {name: _plain(stored[name]) for name in stored if name not in _OF_THE_FORMAT}
 
 
 def _plain(value: Any) -> Any:

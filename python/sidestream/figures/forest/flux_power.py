@@ -29,7 +29,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
     tables = [run.result(task, step) for step in chosen]
     rows = (len(tables) + 1) // 2
     with look():
-        figure = Figure(figsize=(8.8, 1.0 + 3.4 * rows))
+        figure = Figure(figsize=(8.8, 1.0 + 3.4 * rows), layout="constrained")
         panels = figure.subplots(rows, min(len(tables), 2), squeeze=False).ravel()
         for axes, table in zip(panels, tables, strict=False):
             _draw(axes, table)
