@@ -55,8 +55,9 @@ def test_every_reader_opens_a_result(reader: str, finished_run: Path) -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    script = "import sys, sidestream; assert not {'numpy', 'xarray', 'h5py', 'matplotlib'} & set(sys.modules)"
+@pytest.mark.parametrize("module", ["sidestream", "sidestream.cli.commands"])
+def test_importing_the_package_or_its_commands_loads_nothing_heavy(module: str) -> None:
+    script = f"import sys, {module}; assert not {{'numpy', 'xarray', 'h5py', 'matplotlib'}} & set(sys.modules)"
 
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from .. import console
@@ -111,6 +110,8 @@ def _function(name: str) -> Callable[[Region], Any]:
 
 
 def _answer(decide: Callable[[Region], Any], name: str, region: Region) -> str | float | int:
+    import numpy as np
+
     where = f"step {region.step}, region {region.properties['id']}"
     try:
         answer = decide(region)
