@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from .error import Error
 
 if TYPE_CHECKING:
-    from . import fft
+    from . import fft, streams
     from .arrays.analyses import friends_of_friends, halos, power_spectrum
     from .arrays.tree import MergeTree, merge_tree, open_tree
     from .files.adios import adios_steps
@@ -59,6 +59,7 @@ __all__ = [
     "regions",
     "steer",
     "stream",
+    "streams",
 ]
 
 _HOME = {
@@ -94,8 +95,8 @@ def __getattr__(name: str) -> Any:
             return "0+unknown"
     from importlib import import_module
 
-    if name == "fft":
-        return import_module(".fft", __name__)
+    if name in ("fft", "streams"):
+        return import_module(f".{name}", __name__)
     if name not in _HOME:
         raise AttributeError(f"module 'sidestream' has no attribute {name!r}")
 

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -239,14 +241,26 @@ void check_when_full(const CouplingConfig& config, const core::Node& coupling) {
 
 constexpr const char* no_keys = "none";
 
+// "tcp://HOST:PORT", where * stands for any port.
+bool is_address_to_listen_at(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (!address.starts_with("tcp://") || colon <= std::string_view("tcp://").size()) return false;
+  const std::string_view port = std::string_view(address).substr(colon + 1);
+  int number = 0;
+  const auto [end, problem] = std::from_chars(port.data(), port.data() + port.size(), number);
+  const bool is_number = !port.empty() && problem == std::errc() && end == port.data() + port.size();
+  return port == "*" || (is_number && number >= 0 && number <= 65535);
+}
+
 // Whoever can reach the run from another machine is asked who he is, unless the user says that he need not be.
 StreamConfig read_stream(const core::Node& node, core::Node* resolved) {
   StreamConfig config = stream_table().read(node, resolved);
   const core::Node* const listen = node.find("listen");
   const bool is_local_socket = config.listen == "local";
-  if (!is_local_socket && (!config.listen.starts_with("tcp://") || config.listen.rfind(':') <= 5))
-    core::reject(*listen, fmt::format("\"{}\" is no address", config.listen),
-                 "listen = \"local\", or \"tcp://HOST:PORT\", such as \"tcp://*:5555\"");
+  if (!is_local_socket && !is_address_to_listen_at(config.listen))
+    core::reject(
+        *listen, fmt::format("\"{}\" is no address", config.listen),
+        "listen = \"local\", or \"tcp://HOST:PORT\", such as \"tcp://*:5555\", with a port of 0 to 65535 or *");
   const core::Node* const keys = node.find("keys");
   if (!config.keys.empty() && config.keys != no_keys) {
     if (is_local_socket)

@@ -349,20 +349,32 @@ def process_of(folder: Path) -> int:
 CHECKPOINTS = '[output]\ncheckpoint = { format = "sidestream", every = 4 }\n'
 
 
-@pytest.mark.parametrize("victim", ["run", "reader"])
-def test_each_step_takes_effect_once_whoever_is_killed(victim: str, tmp_path: Path) -> None:
-    write(tmp_path, LONG, SLICES, CHECKPOINTS, WAIT.format(1))
+ONCE = [
+    ("run", 1, "block", 9),
+    ("run", 2, "block", 12),
+    ("run", 2, "spill", 20),
+    ("reader", 1, "block", 9),
+    ("reader", 2, "spill", 20),
+]
+
+
+@pytest.mark.parametrize(("victim", "ranks", "policy", "moment"), ONCE)
+def test_each_step_takes_effect_once_whoever_is_killed(
+    victim: str, ranks: int, policy: str, moment: int, tmp_path: Path
+) -> None:
+    queue = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\n'
+    write(tmp_path, LONG, SLICES, CHECKPOINTS, queue, WAIT.format(1))
     expected = expected_results(tmp_path)
     words = ["--once", "--timeout", 3]
-    with attached(tmp_path, "run", "slices", 1, *words) as reader:
+    with attached(tmp_path, "run", "slices", ranks, *words) as reader:
         with running(tmp_path, 2, "box.toml", "--quiet", "--out", "run") as job:
-            until(lambda: len(results(tmp_path / "run", "slices")) > 9)
+            until(lambda: len(results(tmp_path / "run", "slices")) > moment)
             if victim == "run":
                 os.kill(process_of(tmp_path), signal.SIGKILL)
                 job.wait(30)
             else:
                 kill_group(reader)
-                with attached(tmp_path, "run", "slices", 1, *words) as another:
+                with attached(tmp_path, "run", "slices", ranks, *words) as another:
                     assert job.wait(100) == 0
                     assert another.wait(30) == 0
         if victim == "run":
@@ -371,12 +383,86 @@ def test_each_step_takes_effect_once_whoever_is_killed(victim: str, tmp_path: Pa
             assert reader.wait(60) == 0
     assert results(tmp_path / "run", "slices") == expected
     done = events(tmp_path, "analysis", "events.attach.slices.jsonl")
+    assert len({event["step"] for event in done}) == len(done)  # none was done twice
     if victim == "run":
-        assert len({event["step"] for event in done}) == len(done)  # none was done twice
         lines = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
         (restart,) = [line for line in lines if line["event"] == "restart"]
         later = [line["step"] for line in lines[lines.index(restart) :] if line["event"] == "publish"]
         assert later == list(range(restart["step"] + 1, LAST + 1))  # those after the checkpoint came again
+
+
+@pytest.mark.parametrize("patience", [0, 30])
+def test_a_reader_that_was_let_go_as_silent_is_told_so_or_comes_back(patience: int, tmp_path: Path) -> None:
+    endless = BOX.replace(f"max_steps = {STEPS}", "steering = true") + "[sedov]\nend = 1e3\n"
+    write(tmp_path, endless, LIVE, '[coupling]\nwhen_full = "latest"\n', '[stream]\nwait_for = 1\ntimeout = "2 s"\n')
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        reader = reader_of(tmp_path, SLEEPER.format(patience))
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "0\n"
+        assert command(tmp_path, "steer", "run", "pause").returncode == 0
+        reader.send_signal(signal.SIGSTOP)
+        (left,) = until(lambda: events(tmp_path, "stream_leave"))
+        reader.send_signal(signal.SIGCONT)
+        if patience:
+            until(lambda: any(one["is_here"] for one in status_of(tmp_path)["readers"]))
+        for verb in ("step", "stop"):
+            assert command(tmp_path, "steer", "run", verb).returncode == 0
+        told = reader.communicate(timeout=60)[0]
+        assert job.wait(60) == 0
+    if patience:
+        assert int(told.splitlines()[-1]) == events(tmp_path, "step")[-1]["step"]
+    else:
+        assert f"the run has let this reader go: {left['reason']}\n" in told
+
+
+@pytest.mark.parametrize("policy", ["block", "spill"])
+def test_what_waits_for_a_reader_that_gave_up_is_kept_for_it_or_named_as_lost(policy: str, tmp_path: Path) -> None:
+    queue = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\n'
+    write(tmp_path, LONG, SLICES, queue, WAIT.format(1))
+    expected = expected_results(tmp_path)
+    words = ["run", "--task", "slices", "--once", "--timeout", 2]
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        with running(tmp_path, 1, *words, name="sidestream-attach") as reader:
+            until(lambda: len(results(tmp_path / "run", "slices")) > 4)
+            os.kill(process_of(tmp_path), signal.SIGSTOP)
+            assert reader.wait(30) != 0  # the run was silent
+        os.kill(process_of(tmp_path), signal.SIGCONT)
+        with running(tmp_path, 1, *words, name="sidestream-attach") as another:
+            assert job.wait(100) == 0
+            code = another.wait(30)
+    made = results(tmp_path / "run", "slices")
+    lost = [step for event in events(tmp_path, "attach_end", "events.attach.slices.jsonl") for step in event["lost"]]
+    unheard = {event["step"] for event in events(tmp_path, "publish") if event["action"] == "dropped"}
+    for event in events(tmp_path, "unheard"):
+        unheard |= set(range(event["step"], event["last_step"] + 1))
+    assert {int(Path(name).stem) for name in made} | set(lost) | unheard == set(range(LAST + 1))
+    assert made.items() <= expected.items()
+    if policy == "spill":
+        assert made == expected
+    assert (code != 0) == bool(lost)
+
+
+def test_a_reader_that_is_attached_finds_a_run_that_begins_anew_at_once(tmp_path: Path) -> None:
+    write(tmp_path, LONG, LIVE, CHECKPOINTS, WAIT.format(1))
+    reader = reader_of(tmp_path, SLEEPER.format(120))
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: (tmp_path / "run" / "chk00004.hdf5_chk").exists())
+        os.kill(process_of(tmp_path), signal.SIGKILL)
+        job.wait(30)
+    assert run(tmp_path, 2, "--restart").returncode == 0  # its `wait_for` is a limit of the test otherwise
+    assert reader.communicate(timeout=20)[0].splitlines()[-1] == str(LAST)  # sooner than by its `timeout`
+
+
+SLEEPER = """
+import sidestream
+try:
+    for snapshot in sidestream.stream("run", "live", quantities=["gas_density"], patience={0}):
+        print(snapshot.step, flush=True)
+except sidestream.Error as problem:
+    print(problem)
+"""
 
 
 def kill_group(process: subprocess.Popen[str]) -> None:
@@ -624,6 +710,9 @@ def test_where_no_run_streams_the_command_says_so(tmp_path: Path) -> None:
     [
         ('[stream]\nlisten = "tcp://*:5555"\n', "other machines reach this address"),
         ('[stream]\nlisten = "nowhere"\n', "is no address"),
+        ('[stream]\nlisten = "tcp://127.0.0.1:99999"\n', "is no address"),
+        ('[stream]\nlisten = "tcp://127.0.0.1:-1"\n', "is no address"),
+        ('[stream]\nlisten = "tcp://127.0.0.1:80x"\n', "is no address"),
         ('[stream]\nkeys = "keys"\n', "a local stream has no keys"),
         ('[stream]\nlisten = "tcp://127.0.0.1:*"\nkeys = "keys"\n', "there is no key"),
         ('[stream]\nlistne = "local"\n', "listen"),

@@ -169,12 +169,12 @@ TEST(RefinedGasEdit, AnArrayCountsForAllFinerCellsInsideOfItsCells) {
   EXPECT_EQ(world.sum(differ), 0);
 }
 
-// The sums that a run keeps stay numbers.
-TEST_F(GasEditTest, NumbersWhoseSumsNoneCouldHoldAreRefused) {
+// The sums that a run keeps, and the products and ratios that a solver computes, stay numbers.
+TEST_F(GasEditTest, NumbersWhoseSumsOrProductsNoneCouldHoldAreRefused) {
   const auto set = [&](const char* quantity, double value) {
     edit_gas(world_, {quantity, box_, &couple::edit_operations().named("set"), value}, units_, *gas_);
   };
-  for (const double value : {1e101, 1e200, 1e308})
+  for (const double value : {1e-300, 1e-101, 1e101, 1e200, 1e308})
     for (const char* const quantity : {"pressure", "gas_density"}) EXPECT_THROW(set(quantity, value), core::Error);
   EXPECT_EQ(cells_that_differ(solvers::total_energy, [](mesh::Int3) { return 3.0; }), 0);
   set("pressure", 1e99);

@@ -72,7 +72,10 @@ def status(context: typer.Context, keys: Keys = None, as_json: Json = False) -> 
     console.print_json(found) if as_json else _print_status(found)
 
 
-@steer.command("set", short_help="Give a knob another value.")
+NEGATIVE = {"ignore_unknown_options": True}  # numbers below zero are no options
+
+
+@steer.command("set", context_settings=NEGATIVE, short_help="Give a knob another value.")
 def set_knob(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A knob of `list`.", show_default=False)],
@@ -95,7 +98,7 @@ def set_knob(
     _told(f"`{name}` is {value}", _steering(context, keys).set(name, value, at=at, why=why))
 
 
-@steer.command(short_help="Set, add to or multiply a quantity in some cells.")
+@steer.command(context_settings=NEGATIVE, short_help="Set, add to or multiply a quantity in some cells.")
 def edit(
     context: typer.Context,
     quantity: Annotated[str, typer.Argument(metavar="QUANTITY", help="One of `list`.", show_default=False)],

@@ -3,36 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "couple/publish/understood.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::couple {
 
 using nlohmann::json;
 
-namespace {
-
-[[noreturn]] void refuse(const std::string& what) {
+void refuse_message(const std::string& what) {
   throw core::Error("a message between ranks is damaged: " + what, "",
                     "all ranks have to run the same program; the network or the memory may be at fault");
 }
 
-void expect(bool is_sound, const char* what) {
-  if (!is_sound) refuse(what);
-}
+namespace {
 
-// What `decode` makes of a message of another shape is an exception of the library.
-template <typename F>
-auto understood(F decode) {
-  try {
-    return decode();
-  } catch (const json::exception& problem) {
-    refuse(problem.what());
-  }
+void expect(bool is_sound, const char* what) {
+  if (!is_sound) refuse_message(what);
 }
 
 // Whether a message is as `packed` writes them, as far as its structure goes: not nested deeper than any of ours, and
@@ -270,7 +260,7 @@ std::string packed(const json& message) {
 
 json unpacked(std::string_view bytes) {
   return understood([&] {
-    if (!Structure(bytes).is_of_ours()) refuse("it is nested too deeply, or has parts of unknown length");
+    if (!Structure(bytes).is_of_ours()) refuse_message("it is nested too deeply, or has parts of unknown length");
     return json::from_cbor(bytes);
   });
 }

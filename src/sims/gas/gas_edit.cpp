@@ -43,11 +43,11 @@ const Editor& editor_of(const std::string& quantity) {
   throw core::Error(fmt::format("`{}` of a gas cannot be edited", quantity));
 }
 
-// Of the numbers of a cell after an edit: products of two of them and sums over all cells, which the books keep, in
-// whatever unit, are numbers still.
-constexpr double largest_number = 1e100;
+// Of the numbers of a cell after an edit: products and ratios of two of them and sums over all cells, which the books
+// keep, in whatever unit, are numbers still.
+constexpr double smallest_number = 1e-100, largest_number = 1e100;
 
-// Whether an edit leaves a cell that is gas: positive density and pressure, and no number that is too large.
+// Whether an edit leaves a cell that is gas: positive density and pressure, and no number that is too small or large.
 bool can_be(const Editor& editor, Gas gas, mesh::Int3 at, int component, double value) {
   if (!(value > 0.0 && std::isnormal(value))) return false;
   std::array<double, solvers::gas_components> cell{};
@@ -58,7 +58,7 @@ bool can_be(const Editor& editor, Gas gas, mesh::Int3 at, int component, double 
   double squared = 0.0;
   for (const int c : {solvers::momentum_x, solvers::momentum_y, solvers::momentum_z}) squared += number(c) * number(c);
   const auto is_bounded = [](double one) { return std::fabs(one) <= largest_number; };
-  return std::isnormal(number(solvers::density)) && std::isnormal(number(solvers::internal_energy)) &&
+  return number(solvers::density) >= smallest_number && number(solvers::internal_energy) >= smallest_number &&
          is_bounded(number(solvers::density)) && is_bounded(number(solvers::total_energy)) &&
          is_bounded(squared / number(solvers::density)) &&
          is_bounded(number(solvers::internal_energy) / number(solvers::density));

@@ -53,7 +53,9 @@ core::Error silent(const std::string& address, double timeout_s, bool is_encrypt
 
 Attendant::Attendant(const MeetingPoint& where, const stream::Security& security, const ReaderOptions& options,
                      int ranks, Relocation& relocation)
-    : options_(options), client_(where.address, security, stream::random_name(), client_limits, true) {
+    : options_(options),
+      relocation_(relocation),
+      client_(where.address, security, stream::random_name(), client_limits, true) {
   const json hello = {{"kind", "hello"},
                       {"version", stream_version},
                       {"who", who_am_i()},
@@ -96,7 +98,7 @@ Attendant::~Attendant() {
   wake_up_.call();
   thread_.join();
   client_.send(packed(state()));
-  client_.send(packed(json{{"kind", "leave"}}));
+  client_.send(packed(json{{"kind", "leave"}, {"may_return", !leaves_for_good_}}));
   const stream::Socket* const socket = &client_;
   const core::Stopwatch watch;
   while (watch.seconds() < farewell_s) {
@@ -130,10 +132,11 @@ void Attendant::work() {
       const std::lock_guard lock(mutex_);
       if (is_over_) return;
       is_to_be_told = std::exchange(has_changed_, false) || is_to_be_told;
-      if (!news_ && since_sign_.seconds() > options_.timeout_s) {
+      if (!news_ && since_sign_.seconds() > options_.timeout_s)
         news_ = News{Kind::silence, {}, fmt::format("the run was silent for {:.3g} s", options_.timeout_s)};
-        there_is_news_.notify_all();
-      }
+      else if (!news_ && relocation_.has_been())
+        news_ = News{Kind::silence, {}, "the run has begun anew"};
+      if (news_) there_is_news_.notify_all();
     }
     if (!is_to_be_told) continue;
     client_.send(packed(state()));
@@ -152,9 +155,9 @@ void Attendant::take(const stream::Message& message) {
     if (kind == "step" && told.at("number").get<std::int64_t>() > received_)
       news_ = News{Kind::step, std::move(told), {}};
     else if (kind == "end")
-      news_ = News{told.value("is_failure", false) ? Kind::dropped : Kind::end, {}, told.value("reason", "")};
+      news_ = News{told.value("is_failure", false) ? Kind::dismissed : Kind::end, {}, told.value("reason", "")};
     else if (kind == "refused")
-      news_ = News{Kind::dropped, {}, told.value("reason", "")};
+      news_ = News{Kind::let_go, {}, told.value("reason", "")};
     there_is_news_.notify_all();
   } catch (const core::Error&) {
   } catch (const json::exception&) {
@@ -175,6 +178,12 @@ Attendant::News Attendant::next(std::int64_t number) {
   News news = *news_;
   if (news.kind == Kind::step) news_.reset();
   return news;
+}
+
+std::string Attendant::reason_to_let_go() {
+  const auto is_let_go = [this] { return news_ && news_->kind == Kind::let_go; };
+  std::unique_lock lock(mutex_);
+  return there_is_news_.wait_for(lock, 2 * sign_every, is_let_go) ? news_->reason : "";
 }
 
 bool Attendant::has_next() const {

@@ -17,13 +17,6 @@
 
 namespace sidestream::couple {
 
-/// What a run says to a reader that it will never take.
-class Refusal : public core::Error {
- public:
-  using core::Error::Error;
-  explicit Refusal(const core::Error& error) : core::Error(error) {}
-};
-
 /// Talks with the first rank of a run, for the first rank of a reader: what it has, wants and has done with is told
 /// again and again by a thread, so that no message that is lost matters, and the run knows that it lives.
 class Attendant {
@@ -39,7 +32,9 @@ class Attendant {
   /// What the run has said when it let the reader in.
   const nlohmann::json& welcome() const { return welcome_; }
 
-  enum class Kind { step, end, dropped, silence, interrupted };
+  /// `dismissed`: the run cannot give this reader what it wants; `let_go`: it has not heard of it for too long;
+  /// `silence`: it says nothing, or has begun anew elsewhere.
+  enum class Kind { step, end, dismissed, let_go, silence, interrupted };
   struct News {
     Kind kind = Kind::silence;
     nlohmann::json step{};
@@ -48,11 +43,15 @@ class Attendant {
   /// Asks for the step after publish `number`, and waits for it, or for what comes in its place.
   News next(std::int64_t number);
   bool has_next() const;
+  /// Why the run has let this reader go, which it is told some moments after that; "" if it has not.
+  std::string reason_to_let_go();
   /// Publish `number` has arrived, on all ranks; `levels`: the version of its boxes.
   void receive(std::int64_t number, std::int64_t levels, std::int64_t bytes);
   /// Nothing of publish `number` is left to do.
   void finish(std::int64_t number);
   std::int64_t dropped() const;
+  /// It is over for good: what waits for this reader is not to be kept until it comes back.
+  void leave_for_good() { leaves_for_good_ = true; }
 
  private:
   void work();
@@ -60,6 +59,7 @@ class Attendant {
   nlohmann::json state();
 
   ReaderOptions options_;
+  Relocation relocation_;  // of the thread, once there is one
   stream::Client client_;
   stream::WakeUp wake_up_;
   nlohmann::json welcome_;
@@ -68,6 +68,7 @@ class Attendant {
   std::int64_t after_ = 0, received_ = 0, done_ = 0, levels_ = 0, bytes_ = 0, sequence_ = 0, dropped_ = 0;
   bool asks_ = false, has_changed_ = false, is_over_ = false;
   std::optional<News> news_;
+  bool leaves_for_good_ = false;
   core::Stopwatch since_sign_;
   std::thread thread_;
 };

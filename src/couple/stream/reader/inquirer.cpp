@@ -21,12 +21,15 @@ using nlohmann::json;
 stream::Security security_for(const std::string& key_of_run, const std::string& where, const std::string& keys) {
   if (key_of_run.empty() && keys.empty()) return {};
   if (key_of_run.empty())
-    throw core::Error("the run has no keys, and keys were given: nothing that travels would be encrypted", where,
-                      "leave the keys out, or give the run some (`stream.keys`) and its address with `#KEY`");
+    throw core::Error(
+        fmt::format("{}, and keys were given: nothing that travels would be encrypted",
+                    is_address(where) ? "the address is without the key of a run" : "the run has no keys"),
+        where, "leave the keys out, or give the run some (`stream.keys`) and its address with `#KEY`");
   if (keys.empty())
     throw core::Error(
-        "the run asks who talks to it, and there is no key", where,
-        "`sidestream keys` makes one; name its folder, and have the owner of the run allow its public key");
+        is_address(where) ? "what follows the # is the key of a run that asks who talks to it, and no keys were given"
+                          : "the run asks who talks to it, and there is no key",
+        where, "`sidestream keys` makes one; name its folder, and have the owner of the run allow its public key");
   return {stream::KeyFolder(keys).own(), key_of_run, {}};
 }
 
@@ -64,7 +67,7 @@ json Inquirer::ask(const json& request) {
   Relocation relocation(where_, point_);
   while (watch.seconds() < timeout_s_) {
     stream::wait({&socket, 1}, nullptr, std::chrono::milliseconds(50));
-    if (const auto refusal = refusal_of(client_, point_.address, security_)) throw core::Error(*refusal);
+    if (const auto refusal = refusal_of(client_, point_.address, security_)) throw Refusal(*refusal);
     relocation.check();
     const std::optional<stream::Message> message = client_.receive();
     if (!message) continue;
@@ -89,6 +92,8 @@ std::string configuration_of_run(const comm::Communicator& world, const std::str
     while (true) {
       try {
         return ask_run(where, keys, {{"kind", "configuration"}}, timeout_s).at("configuration");
+      } catch (const Refusal&) {
+        throw;
       } catch (const core::Error&) {
         if (watch.seconds() > patience_s) throw;
       }

@@ -10,6 +10,13 @@
 
 namespace sidestream::couple {
 
+/// What a run says to one that it will never take, however long that waits.
+class Refusal : public core::Error {
+ public:
+  using core::Error::Error;
+  explicit Refusal(const core::Error& error) : core::Error(error) {}
+};
+
 /// What one who talks with a run needs: nothing where neither has keys. `key_of_run`: its public key, or "". `where`:
 /// the run, for errors; `keys`: the folder of keys of this side, or "". Throws core::Error where only one side has
 /// keys.

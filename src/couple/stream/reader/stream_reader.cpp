@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "couple/publish/protocol.hpp"
+#include "couple/publish/understood.hpp"
 #include "couple/stream/demand.hpp"
 #include "couple/stream/meeting_point.hpp"
 #include "couple/stream/reader/attendant.hpp"
@@ -85,28 +87,42 @@ class StreamReader::Impl {
     attach();
   }
 
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  // Whoever ends by an error may be started again, and goes on then.
+  ~Impl() {
+    if (attendant_ && !has_failed_ && std::uncaught_exceptions() == 0) attendant_->leave_for_good();
+  }
+
   std::optional<mesh::Snapshot> next() {
+    has_failed_ = true;
+    std::optional<mesh::Snapshot> snapshot = next_of_run();
+    has_failed_ = false;
+    return snapshot;
+  }
+
+  std::optional<mesh::Snapshot> next_of_run() {
     acknowledge();
     while (ending_.empty()) {
       const json told = next_message();
       const std::string kind = told.at("kind");
       if (kind == "step") {
-        if (std::optional<mesh::Snapshot> snapshot = take(told)) return snapshot;
+        if (std::optional<mesh::Snapshot> snapshot = understood([&] { return take(told); })) return snapshot;
         continue;
       }
       const std::string reason = told.at("reason");
       if (kind == "interrupted") throw_together(comm_, core::Error(reason));
-      if (kind == "silence" && options_.patience_s > 0.0) {
+      if ((kind == "silence" || kind == "let go") && options_.patience_s > 0.0) {
         attach();
         continue;
       }
       ending_ = reason;
+      if (attendant_ && kind == "end") attendant_->leave_for_good();
       attendant_.reset();
-      if (kind != "end")
-        throw_together(
-            comm_,
-            core::Error(kind == "silence" ? reason : "the run has let this reader go: " + reason, where_,
-                        kind == "silence" ? "attach again, with more patience if the run is to be restarted" : ""));
+      if (kind == "silence")
+        throw_together(comm_,
+                       core::Error(reason, where_, "attach again, with more patience if the run is to be restarted"));
+      if (kind != "end") throw_together(comm_, let_go(reason, kind == "let go"));
     }
     return std::nullopt;
   }
@@ -114,8 +130,8 @@ class StreamReader::Impl {
   bool has_next() const { return attendant_ && attendant_->has_next(); }
 
   void acknowledge() {
-    if (!attendant_) return;
-    attendant_->finish(number_);
+    if (!ending_.empty()) return;
+    if (attendant_) attendant_->finish(number_);
     done_run_ = run_;
     done_step_ = step_;
   }
@@ -149,14 +165,22 @@ class StreamReader::Impl {
     ways_ = {};
     levels_version_ = number_ = 0;
     const json welcome = unpacked(told_by_first(comm_, [&] { return find_run(); }));
-    configuration_ = welcome.at("configuration");
-    options_.task = welcome.at("task");
-    run_ = welcome.at("run");
-    for (const std::int64_t step : welcome.at("lost")) lost_.push_back(step);
-    addresses_ = addresses_in(welcome, "addresses");
+    std::vector<std::string> plain_addresses;
+    std::string key;
+    understood([&] {
+      configuration_ = welcome.at("configuration");
+      options_.task = welcome.at("task");
+      run_ = welcome.at("run");
+      for (const std::int64_t step : welcome.at("lost")) lost_.push_back(step);
+      addresses_ = addresses_in(welcome, "addresses");
+      plain_addresses = addresses_in(welcome, "plain_addresses");
+      key = welcome.at("key");
+      if (addresses_.empty() || plain_addresses.size() != addresses_.size())
+        refuse_message("it has not two addresses of each rank");
+    });
     comm_.agree_on([&] {
-      fetcher_ = std::make_unique<Fetcher>(addresses_, addresses_in(welcome, "plain_addresses"),
-                                           security_for(welcome.at("key"), where_, options_.keys), options_.timeout_s);
+      fetcher_ = std::make_unique<Fetcher>(addresses_, plain_addresses, security_for(key, where_, options_.keys),
+                                           options_.timeout_s);
     });
   }
 
@@ -200,7 +224,7 @@ class StreamReader::Impl {
     json told;
     if (is_first()) {
       Attendant::News news = attendant_->next(number_);
-      constexpr std::array kinds{"step", "end", "dropped", "silence", "interrupted"};
+      constexpr std::array kinds{"step", "end", "dismissed", "let go", "silence", "interrupted"};
       told = news.kind == Attendant::Kind::step ? std::move(news.step) : json{{"reason", news.reason}};
       told["kind"] = kinds[static_cast<std::size_t>(news.kind)];
       told["dropped"] = attendant_->dropped();
@@ -257,10 +281,19 @@ class StreamReader::Impl {
     return snapshot;
   }
 
-  // One that has patience looks again for a run that gives nothing; else all ranks throw.
+  // One that has patience looks again for a run that gives nothing or has let it go; else all ranks throw.
   bool is_fetched_by_all(const std::string& problem, bool is_late) {
-    comm_.agree(is_late && options_.patience_s > 0.0 ? "" : problem);
-    return comm_.all(problem.empty());
+    if (comm_.all(problem.empty())) return true;
+    const std::string reason = comm_.broadcast(attendant_ ? attendant_->reason_to_let_go() : std::string());
+    const bool is_patient = options_.patience_s > 0.0;
+    if (!reason.empty() && !is_patient) throw_together(comm_, let_go(reason, true));
+    comm_.agree(is_patient && (is_late || !reason.empty()) ? "" : problem);
+    return false;
+  }
+
+  core::Error let_go(const std::string& reason, bool may_return) const {
+    return core::Error("the run has let this reader go: " + reason, where_,
+                       may_return ? "attach again; one with patience does so itself" : "");
   }
 
   void adopt(const json& told) {
@@ -449,6 +482,7 @@ class StreamReader::Impl {
   comm::Communicator comm_;
   std::string where_;
   ReaderOptions options_;
+  bool has_failed_ = false;
   std::string configuration_, run_, ending_;
   std::vector<std::string> addresses_;
   std::vector<std::int64_t> lost_;

@@ -71,7 +71,7 @@ json Broker::answer(const std::string& peer, const std::string& message, const s
     if (reader == nullptr) return refusal("this run does not know the reader any more", "attach again");
     if (kind == "state") return hear(*reader, request);
     if (kind != "leave") return refusal("there is no request of this kind");
-    leave(reader->id, "it left", false);
+    leave(reader->id, "it left", request.value("may_return", false) && !reader->once_as.empty());
     return {{"kind", "bye"}};
   } catch (const core::Error& error) {
     return refusal(error.message(), error.hint());
