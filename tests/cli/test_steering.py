@@ -90,7 +90,7 @@ def write_arrays(folder: Path) -> None:
     [
         (("set", "hydro.clf", "0.3"), "hydro.cfl"),
         (("set", "hydro.cfl", "2"), "1"),
-        (("set", "hydro.cfl", "-0.5"), "above 0"),
+        (("set", "hydro.cfl", "-0.5"), "must be between 0.001 and 1"),
         (("set", "hydro.cfl", "fast"), "number"),
         (("set", "hydro.cfl", "1e999"), "larger than any number"),
         (("pause", "--at", "-1"), "past"),
