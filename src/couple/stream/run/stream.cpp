@@ -393,7 +393,8 @@ Stream::Decision Stream::decide(const Plan& plan, std::int64_t bytes, std::int64
   told = broadcast_patiently(group_, told);
   std::memcpy(&decision, told.data(), sizeof decision);
   std::vector<std::int64_t> finished((told.size() - sizeof decision) / sizeof(std::int64_t));
-  std::memcpy(finished.data(), told.data() + sizeof decision, finished.size() * sizeof(std::int64_t));
+  if (!finished.empty())
+    std::memcpy(finished.data(), told.data() + sizeof decision, finished.size() * sizeof(std::int64_t));
   free(finished);
   return decision;
 }
