@@ -178,7 +178,8 @@ def stream(
         gateways: ranks of `comm` that can reach the run, and give the others their cells; 0: all can.
         keys: a folder of `sidestream keys`, for a run that asks who reads it.
         timeout: longest silence of the run [s].
-        patience: how long to look for a run that is not there yet, or that has gone and is started again [s].
+        patience: how long to look for a run that is not there yet, that has gone and is started again, or
+            that has let this reader go as silent [s].
         comm: an mpi4py communicator whose ranks read together.
 
     Raises:

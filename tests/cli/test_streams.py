@@ -420,17 +420,21 @@ def test_a_reader_that_was_let_go_as_silent_is_told_so_or_comes_back(patience: i
 @pytest.mark.parametrize("policy", ["block", "spill"])
 def test_what_waits_for_a_reader_that_gave_up_is_kept_for_it_or_named_as_lost(policy: str, tmp_path: Path) -> None:
     queue = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\n'
-    write(tmp_path, LONG, SLICES, queue, WAIT.format(1))
+    write(tmp_path, LONG.replace("[run]", "[run]\nsteering = true"), SLICES, queue, WAIT.format(1))
     expected = expected_results(tmp_path)
     words = ["run", "--task", "slices", "--once", "--timeout", 2]
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
         until(lambda: is_open(tmp_path))
+        paused = command(tmp_path, "steer", "run", "pause", "--at", 10)  # it goes on when the reader is back
+        assert paused.returncode == 0, paused.stderr
         with running(tmp_path, 1, *words, name="sidestream-attach") as reader:
             until(lambda: len(results(tmp_path / "run", "slices")) > 4)
             os.kill(process_of(tmp_path), signal.SIGSTOP)
             assert reader.wait(30) != 0  # the run was silent
         os.kill(process_of(tmp_path), signal.SIGCONT)
         with running(tmp_path, 1, *words, name="sidestream-attach") as another:
+            until(lambda: any(one["is_here"] for one in status_of(tmp_path)["readers"]))
+            assert command(tmp_path, "steer", "run", "resume").returncode == 0
             assert job.wait(100) == 0
             code = another.wait(30)
     made = results(tmp_path / "run", "slices")

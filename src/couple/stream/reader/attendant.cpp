@@ -128,13 +128,14 @@ void Attendant::work() {
     stream::wait({&socket, 1}, &wake_up_, sign_every);
     bool is_to_be_told = since_told.seconds() > 0.5 * std::chrono::duration<double>(sign_every).count();
     while (const std::optional<stream::Message> message = client_.receive()) take(*message);
+    const bool has_begun_anew = relocation_.has_been();
     {
       const std::lock_guard lock(mutex_);
       if (is_over_) return;
       is_to_be_told = std::exchange(has_changed_, false) || is_to_be_told;
       if (!news_ && since_sign_.seconds() > options_.timeout_s)
         news_ = News{Kind::silence, {}, fmt::format("the run was silent for {:.3g} s", options_.timeout_s)};
-      else if (!news_ && relocation_.has_been())
+      else if (!news_ && has_begun_anew)
         news_ = News{Kind::silence, {}, "the run has begun anew"};
       if (news_) there_is_news_.notify_all();
     }

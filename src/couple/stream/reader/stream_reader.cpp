@@ -117,7 +117,7 @@ class StreamReader::Impl {
         continue;
       }
       ending_ = reason;
-      if (attendant_ && kind == "end") attendant_->leave_for_good();
+      if (attendant_ && (kind == "end" || kind == "dismissed")) attendant_->leave_for_good();
       attendant_.reset();
       if (kind == "silence")
         throw_together(comm_,
