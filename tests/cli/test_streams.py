@@ -240,6 +240,7 @@ def test_only_what_some_reader_demands_is_sent(tmp_path: Path) -> None:
 
 LAST = 40
 LONG = BOX.replace(f"max_steps = {STEPS}", f"max_steps = {LAST}") + "[sedov]\nend = 1.0\n"
+STEERED = LONG.replace("[run]", "[run]\nsteering = true")
 STEP_BYTES = 8 * CELLS**3
 
 
@@ -328,9 +329,10 @@ def test_a_reader_that_dies_or_hangs_is_let_go_and_nobody_else_loses_anything(si
 
 
 def test_a_run_that_is_killed_is_told_of_in_time(tmp_path: Path) -> None:
-    write(tmp_path, LONG, LIVE, WAIT.format(1))
+    write(tmp_path, STEERED, LIVE, WAIT.format(1))
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
         until(lambda: is_open(tmp_path))
+        pause_at(tmp_path, 10)
         reader = sidestream.stream(tmp_path / "run", quantities=["gas_density"], timeout=3)
         next(reader)
         os.kill(process_of(tmp_path), signal.SIGKILL)
@@ -340,6 +342,12 @@ def test_a_run_that_is_killed_is_told_of_in_time(tmp_path: Path) -> None:
                 pass
         assert time.monotonic() - began < 20
         job.wait(30)
+
+
+def pause_at(folder: Path, step: int) -> None:
+    """Lets the run, which still waits for its reader, go no further than to `step`: it does not end before its fault."""
+    paused = command(folder, "steer", "run", "pause", "--at", step)
+    assert paused.returncode == 0, paused.stderr
 
 
 def process_of(folder: Path) -> int:
@@ -363,24 +371,26 @@ def test_each_step_takes_effect_once_whoever_is_killed(
     victim: str, ranks: int, policy: str, moment: int, tmp_path: Path
 ) -> None:
     queue = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\n'
-    write(tmp_path, LONG, SLICES, CHECKPOINTS, queue, WAIT.format(1))
+    write(tmp_path, STEERED, SLICES, CHECKPOINTS, queue, WAIT.format(1))
     expected = expected_results(tmp_path)
     words = ["--once", "--timeout", 3]
-    with attached(tmp_path, "run", "slices", ranks, *words) as reader:
-        with running(tmp_path, 2, "box.toml", "--quiet", "--out", "run") as job:
+    with running(tmp_path, 2, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        if victim == "run":
+            pause_at(tmp_path, moment + 6)
+        with attached(tmp_path, "run", "slices", ranks, *words) as reader:
             until(lambda: len(results(tmp_path / "run", "slices")) > moment)
             if victim == "run":
                 os.kill(process_of(tmp_path), signal.SIGKILL)
                 job.wait(30)
+                again = run(tmp_path, 3, "--restart")
+                assert again.returncode == 0, again.stderr
+                assert reader.wait(60) == 0
             else:
                 kill_group(reader)
                 with attached(tmp_path, "run", "slices", ranks, *words) as another:
                     assert job.wait(100) == 0
                     assert another.wait(30) == 0
-        if victim == "run":
-            again = run(tmp_path, 3, "--restart")
-            assert again.returncode == 0, again.stderr
-            assert reader.wait(60) == 0
     assert results(tmp_path / "run", "slices") == expected
     done = events(tmp_path, "analysis", "events.attach.slices.jsonl")
     assert len({event["step"] for event in done}) == len(done)  # none was done twice
@@ -420,13 +430,12 @@ def test_a_reader_that_was_let_go_as_silent_is_told_so_or_comes_back(patience: i
 @pytest.mark.parametrize("policy", ["block", "spill"])
 def test_what_waits_for_a_reader_that_gave_up_is_kept_for_it_or_named_as_lost(policy: str, tmp_path: Path) -> None:
     queue = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\n'
-    write(tmp_path, LONG.replace("[run]", "[run]\nsteering = true"), SLICES, queue, WAIT.format(1))
+    write(tmp_path, STEERED, SLICES, queue, WAIT.format(1))
     expected = expected_results(tmp_path)
     words = ["run", "--task", "slices", "--once", "--timeout", 2]
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
         until(lambda: is_open(tmp_path))
-        paused = command(tmp_path, "steer", "run", "pause", "--at", 10)  # it goes on when the reader is back
-        assert paused.returncode == 0, paused.stderr
+        pause_at(tmp_path, 10)  # it goes on when the reader is back
         with running(tmp_path, 1, *words, name="sidestream-attach") as reader:
             until(lambda: len(results(tmp_path / "run", "slices")) > 4)
             os.kill(process_of(tmp_path), signal.SIGSTOP)
@@ -450,9 +459,11 @@ def test_what_waits_for_a_reader_that_gave_up_is_kept_for_it_or_named_as_lost(po
 
 
 def test_a_reader_that_is_attached_finds_a_run_that_begins_anew_at_once(tmp_path: Path) -> None:
-    write(tmp_path, LONG, LIVE, CHECKPOINTS, WAIT.format(1))
-    reader = reader_of(tmp_path, SLEEPER.format(120))
+    write(tmp_path, STEERED, LIVE, CHECKPOINTS, WAIT.format(1))
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        pause_at(tmp_path, 8)
+        reader = reader_of(tmp_path, SLEEPER.format(120))
         until(lambda: (tmp_path / "run" / "chk00004.hdf5_chk").exists())
         os.kill(process_of(tmp_path), signal.SIGKILL)
         job.wait(30)
@@ -901,15 +912,18 @@ def test_a_task_that_the_run_does_itself_needs_a_folder_of_its_own(tmp_path: Pat
 def test_links_are_those_of_in_situ_when_a_job_begins_anew(tmp_path: Path) -> None:
     halos = HALOS.split("[task.fof]")[0] + "link = true\n"
     queue = '[coupling]\nqueue = "512 KiB"\n'  # two steps, so that the run is never far ahead
-    write(tmp_path, UNIVERSE.replace("max_steps = 3", "max_steps = 12"), halos, CHECKPOINTS, queue, WAIT.format(1))
+    universe = UNIVERSE.replace("max_steps = 3", "max_steps = 12\nsteering = true")
+    write(tmp_path, universe, halos, CHECKPOINTS, queue, WAIT.format(1))
     whole = program(tmp_path, 1, "box.toml", "--quiet", "--out", "whole", "--set", "task.halos.transport=in-situ")
     assert whole.returncode == 0, whole.stderr
-    with attached(tmp_path, "run", "halos", 2, "--once", "--timeout", 3) as reader:
-        with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+    with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
+        until(lambda: is_open(tmp_path))
+        pause_at(tmp_path, 9)
+        with attached(tmp_path, "run", "halos", 2, "--once", "--timeout", 3) as reader:
             until(lambda: len(results(tmp_path / "run", "halos")) > 5)
             os.kill(process_of(tmp_path), signal.SIGKILL)
             job.wait(30)
-        kill_group(reader)
+            kill_group(reader)
     with attached(tmp_path, "run", "halos", 2, "--once") as reader:
         assert run(tmp_path, 1, "--restart").returncode == 0
         assert reader.wait(30) == 0, reader.stdout.read()
