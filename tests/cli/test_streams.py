@@ -345,7 +345,7 @@ def test_a_run_that_is_killed_is_told_of_in_time(tmp_path: Path) -> None:
 
 
 def pause_at(folder: Path, step: int) -> None:
-    """Lets the run, which still waits for its reader, go no further than to `step`: it does not end before its fault."""
+    """Lets the run, which waits for its reader, go no further than to `step`: it does not end before its fault."""
     paused = command(folder, "steer", "run", "pause", "--at", step)
     assert paused.returncode == 0, paused.stderr
 
