@@ -568,7 +568,7 @@ def test_an_unknown_key_is_refused_and_logged_and_a_known_one_let_in(tmp_path: P
 
 
 def test_keys_are_not_left_unused_without_a_word(tmp_path: Path) -> None:
-    write(tmp_path, LONG, LIVE, WAIT.format(0))
+    write(tmp_path, LONG, LIVE, WAIT.format(1))
     make_keys(tmp_path / "keys")
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run"):
         until(lambda: is_open(tmp_path))
