@@ -93,7 +93,8 @@ void open(MPI_Comm comm, const sidestream_options* given, sidestream_session** s
   made->world->agree_on([&] {
     known(session, "session") = nullptr;
     known(compute, "compute") = MPI_COMM_NULL;
-    const auto own = taken<sidestream_options>(given, "sidestream_options", "SIDESTREAM_OPTIONS", SIDESTREAM_OPTIONS);
+    const auto own = taken<sidestream_options>(given, "sidestream_options", "SIDESTREAM_OPTIONS", SIDESTREAM_OPTIONS,
+                                              offsetof(sidestream_options, tell));
     options = options_of(own);
     tell = tell_of(own);
   });

@@ -13,11 +13,11 @@ program heat
   type(sidestream_session) :: run
   real(c_double), allocatable, target :: t(:, :), before(:, :)
   real(c_double) :: time
-  integer :: comm, rank, ranks, first, rows, step, status, ierr, i, j
+  integer :: comm, rank, ranks, first, rows, step, status, ierr, threads, i, j
   logical :: is_sidecar
   character(256) :: config, folder
 
-  call mpi_init(ierr)
+  call mpi_init_thread(mpi_thread_multiple, threads, ierr)  ! the transport "async" needs all that MPI allows
   call get_command_argument(1, config)
   call get_command_argument(2, folder)
   call sidestream_open(run, mpi_comm_world, config, folder, comm, is_sidecar, status, name='heat', &

@@ -54,7 +54,8 @@ static void check(int status) {
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  int threads; /* the transport "async" needs all that MPI allows */
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
   if (argc != 3) return fprintf(stderr, "usage: wave CONFIG FOLDER\n"), MPI_Finalize(), 2;
 
   sidestream_options options = SIDESTREAM_OPTIONS;

@@ -138,7 +138,7 @@ class Session:
             rim = _rim(ghosts, len(shape))
             found = _blocks_of(blocks, levels, tuple(shape))
         except Error as caught:
-            problem = (caught.message, caught.where or "", caught.hint or "")
+            problem = (caught.what, caught.where, caught.hint)
         with translated_errors():
             self._run.set_mesh(
                 cells=cells[::-1],
@@ -377,6 +377,8 @@ def _blocks_of(blocks: Any, levels: Sequence[int] | None, shape: tuple[int, ...]
     else:
         given = [block if isinstance(block, tuple) else (block,) for block in blocks]
     of_level = [0] * len(given) if levels is None else [int(level) for level in levels]
+    if any(level < 0 for level in of_level):
+        raise Error(f"a block has the level {min(of_level)}", hint="levels are counted from 0, the coarsest")
     if len(of_level) != len(given):
         raise Error(f"{len(of_level)} levels for {len(given)} blocks", hint="give one for each")
     return [(level, *_box_of(block, level, shape)) for block, level in zip(given, of_level, strict=True)]

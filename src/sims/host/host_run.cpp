@@ -63,6 +63,9 @@ class HostRun::Impl {
     if (start.existing == io::ExistingRun::resume && !is_there) start.existing = io::ExistingRun::overwrite;
     std::optional<RunConfig> config;
     world.agree_on([&] {
+      if (world.rank() == 0 && start.existing == io::ExistingRun::refuse && io::RunFolder(options.folder).holds_a_run())
+        throw core::Error("the folder holds an earlier run", options.folder,
+                          "choose another folder, or go on with that run or replace it (`existing`)");
       config = read_run(root, start.existing != io::ExistingRun::resume);
       if (!is_sidecar) static_cast<HostPlan&>(*config->plan).attach(*state, knobs);
     });
