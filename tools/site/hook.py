@@ -1,4 +1,4 @@
-"""What the site has beside `docs/`: files of the project that its pages link to, and the list of decisions.
+"""What the site has beside `docs/`: pages that the program writes, files that pages link to, the list of decisions.
 
 On GitHub a link to a source file opens it. The site works without a network, so it has a page of each such file, below
 `sources/`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,15 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+sys.path.insert(0, str(Path(__file__).parent))
+import reference  # noqa: E402  (of this folder, which is no package)
+
 ROOT = Path(__file__).parents[2]
+MADE = {
+    "reference/options.md": reference.options_page,
+    "reference/names.md": reference.names_page,
+    "reference/columns.md": reference.columns_page,
+}
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 LANGUAGES = {".hpp": "cpp", ".cpp": "cpp", ".py": "python", ".sh": "bash", ".toml": "toml", ".f90": "fortran"}
 UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n"
@@ -32,6 +41,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages that are made, and those of all files that pages link to, and so on."""
     files.append(File.generated(config, "decisions/README.md", content=_decisions()))
+    for name, write in MADE.items():
+        files.append(File.generated(config, name, content=write()))
     files.append(File.generated(config, "assets/iframe-worker.js", content=_text("tools/site/iframe-worker.js")))
     to_read = [f"docs/{file.src_uri}" for file in files.documentation_pages() if file.generated_by is None]
     seen = set(to_read)
@@ -85,8 +96,8 @@ def _decisions() -> str:
     for path in sorted((ROOT / "docs/decisions").glob("*.md")):
         number, title = re.sub(r"^# 0*(\d+)[.:]", r"\1.", path.read_text().split("\n")[0]).split(". ", 1)
         lines.append(f"| {number} | [{title}]({path.name}) |")
-    head = "# Decisions\n\nWhat was chosen, what was given up for it, and what would change our mind.\n\n| | |\n|---|---|\n"
-    return head + "\n".join(lines) + "\n"
+    what = "What was chosen, what was given up for it, and what would change our mind."
+    return f"# Decisions\n\n{what}\n\n| | |\n|---|---|\n" + "\n".join(lines) + "\n"
 
 
 def _text(path: str) -> str:

@@ -395,8 +395,8 @@ RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registr
 std::vector<core::Option> run_options() {
   return run_table().options();
 }
-std::vector<core::Option> checkpoint_options() {
-  return output_table(output_kinds().named("checkpoint"), {}, io::Precision::double_precision).options();
+std::vector<core::Option> output_options(const std::string& kind) {
+  return output_table(output_kinds().named(kind), {}, io::Precision::double_precision).options();
 }
 
 void require_memory(const RunConfig& config, int computing, int here) {
