@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomllib
 
 from sidestream.launch.launcher import find_program
 
@@ -108,13 +108,17 @@ def test_every_option_is_in_the_reference() -> None:
 
 
 def test_every_option_says_what_it_is() -> None:
-    assert [name for _, _, options in tables_of_program() for name, option in options.items() if not option["documentation"]] == []
+    assert [
+        name for _, _, options in tables_of_program() for name, option in options.items() if not option["documentation"]
+    ] == []
 
 
 def test_every_event_that_is_written_is_listed() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.cpp")]
     call = r"""(?:log_?(?:\(\))?(?:->|\.)write|tell_)\(\s*(?:[^",()]*\? )?"(\w+)"(?: : "(\w+)")?"""
     written = {name for text in sources for found in re.findall(call, text) for name in found if name}
-    files = {f"{what}{end}" for what in ("plotfile", "checkpoint") for end in ("", "_failed")}  # src/sims/run/outputs.cpp
+    files = {
+        f"{what}{end}" for what in ("plotfile", "checkpoint") for end in ("", "_failed")
+    }  # src/sims/run/outputs.cpp
 
     assert written | files == set(answer("--list", "events")["events"])

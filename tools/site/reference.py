@@ -70,7 +70,14 @@ def columns_page() -> str:
     lines = ["# Columns of results", "", f"{MADE} {ABOUT_COLUMNS}", ""]
     for name in analyses:
         if name in found:
-            lines += [f"## `{name}`", "", "| column | over | unit | meaning |", "|---|---|---|---|", *found[name].values(), ""]
+            lines += [
+                f"## `{name}`",
+                "",
+                "| column | over | unit | meaning |",
+                "|---|---|---|---|",
+                *found[name].values(),
+                "",
+            ]
     return "\n".join(lines)
 
 
