@@ -43,7 +43,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "decisions/README.md", content=_decisions()))
     for name, write in MADE.items():
         files.append(File.generated(config, name, content=write()))
-    files.append(File.generated(config, "assets/iframe-worker.js", content=_text("tools/site/iframe-worker.js")))
+    for name in ("iframe-worker.js", "site.css"):
+        files.append(File.generated(config, f"assets/{name}", content=_text(f"tools/site/{name}")))
     to_read = [f"docs/{file.src_uri}" for file in files.documentation_pages() if file.generated_by is None]
     seen = set(to_read)
     while to_read:
