@@ -63,9 +63,9 @@ RunConfig read_run(const core::Node& root, bool begins_anew = true,
 /// The format of checkpoints where nobody chooses one.
 std::string usual_checkpoint_format(bool has_equal_blocks);
 
-/// The options of `[run]`, for the reference and for those who steer; and those of a checkpoint in `[output]`.
+/// The options of `[run]`, for the reference and for those who steer; and those of a kind of file in `[output]`.
 std::vector<core::Option> run_options();
-std::vector<core::Option> checkpoint_options();
+std::vector<core::Option> output_options(const std::string& kind);
 
 /// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
 /// impossible number. (Whether there is so much memory is seen where it runs, which may be elsewhere.)

@@ -412,8 +412,8 @@ std::string usual_checkpoint_format(bool has_equal_blocks) {
 std::vector<core::Option> run_options() {
   return run_table().options();
 }
-std::vector<core::Option> checkpoint_options() {
-  return output_table(output_kinds().named("checkpoint"), {}, io::Precision::double_precision).options();
+std::vector<core::Option> output_options(const std::string& kind) {
+  return output_table(output_kinds().named(kind), {}, io::Precision::double_precision).options();
 }
 
 void require_memory(const RunConfig& config, int computing, int here) {
