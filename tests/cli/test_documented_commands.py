@@ -295,8 +295,8 @@ def words_of(line: str) -> list[str]:
 def test_the_command_line_understands_it(shown: Command) -> None:
     entry, words = ENTRY, words_of(shown.line)[1:]
     while hasattr(entry, "commands"):
-        of_group = sum(parameter.param_type_name == "argument" for parameter in entry.params)
-        entry = entry.commands[words.pop(of_group)]
+        words = words[sum(parameter.param_type_name == "argument" for parameter in entry.params) :]
+        entry = entry.commands[words.pop(0)]
 
     entry.make_context(entry.name, [word for word in words if not word.startswith("$")])
 
