@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import sidestream
 from calls import analyze_later
 from hosts import HOSTS, PREFIX, STUB, c_program, compiled, flags, fortran_program
@@ -298,7 +299,10 @@ WRONG = [
     ('[task.a]\nanalysis = "slice"\nfields = ["hight"]\nevery = 1\n', "hight"),
     ('simulation = "sedov"\n', "the program `wave` is the simulation"),
     ("[host]\ncells = [1, 1, 1]\n", "the program `wave` is the simulation"),
-    ("[coupling]\nsidecars = 2\n" + TASKS.format(field="height", every=9, transport="in-transit"), "cannot be sidecars"),
+    (
+        "[coupling]\nsidecars = 2\n" + TASKS.format(field="height", every=9, transport="in-transit"),
+        "cannot be sidecars",
+    ),
     ('[output]\ncheckpoint = { every = 9, format = "flash" }\n', "takes blocks of equal size"),
     ("[task", "wrong.toml"),
 ]
