@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .runs.run import Run
     from .steering import Steering, steer
     from .streams import Stream, stream
+    from .study.many import open_many
     from .study.opening import open
     from .units import to_unyt
 
@@ -56,6 +57,7 @@ __all__ = [
     "halos",
     "merge_tree",
     "open",
+    "open_many",
     "open_tree",
     "power_spectrum",
     "regions",
@@ -80,6 +82,7 @@ _HOME = {
     "halos": "arrays.analyses",
     "merge_tree": "arrays.tree",
     "open": "study.opening",
+    "open_many": "study.many",
     "open_tree": "arrays.tree",
     "power_spectrum": "arrays.analyses",
     "regions": "files.regions",
