@@ -188,8 +188,8 @@ def analyze(
         typer.Option(
             "--task",
             metavar="TASK",
-            help="What to do with a plot file, or with all that a run stored: an analysis or suite, or a TOML file with "
-            "tables [task.NAME].",
+            help="What to do with a plot file, or with all that a run stored: an analysis or suite, or a TOML file "
+            "with tables [task.NAME].",
             show_default=False,
         ),
     ] = None,
