@@ -12,6 +12,8 @@ Things to start with::
     for snapshot in ss.stream("runs/demo"): ...   # what a run that goes on publishes, as it does
     ss.steer("runs/demo").set("hydro.cfl", 0.3)   # changes it between two steps
 
+    with ss.session("analyses.toml", "runs/mine", comm=comm) as run: ...   # the same for a program of one's own
+
     ss.halos(density, box_size=14.2, t_boundary="81.66 mean", t_halo="200 mean")   # the same analysis on an array
 
 Everything heavy (the compiled analyses, xarray, HDF5) is loaded when it is first used.
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from .redistribution import DataDescription, DataMapping
     from .runs.events import Events
     from .runs.run import Run
+    from .sessions import Session, session
     from .steering import Steering, steer
     from .streams import Stream, stream
     from .study.many import open_many
@@ -47,6 +50,7 @@ __all__ = [
     "MergeTree",
     "Region",
     "Run",
+    "Session",
     "SnapshotFile",
     "Steering",
     "Stream",
@@ -61,6 +65,7 @@ __all__ = [
     "open_tree",
     "power_spectrum",
     "regions",
+    "session",
     "steer",
     "stream",
     "streams",
@@ -74,6 +79,7 @@ _HOME = {
     "MergeTree": "arrays.tree",
     "Region": "files.regions",
     "Run": "runs.run",
+    "Session": "sessions",
     "SnapshotFile": "files.snapshot",
     "Steering": "steering",
     "Stream": "streams",
@@ -86,6 +92,7 @@ _HOME = {
     "open_tree": "arrays.tree",
     "power_spectrum": "arrays.analyses",
     "regions": "files.regions",
+    "session": "sessions",
     "steer": "steering",
     "stream": "streams",
     "to_unyt": "units",

@@ -126,7 +126,7 @@ def _flux_power(run: Run, table: str, task: str | None, within: float) -> Iterat
                     points.power[shown],
                     points.error[shown],
                     there,
-                    (k, found),
+                    (k[k <= shortest], found[k <= shortest]),
                 )
 
 
@@ -142,6 +142,7 @@ def _power_of(result: xr.Dataset, run: Run) -> tuple[Array, Array]:
 
 def _thermal_state(run: Run, table: str, task: str | None, within: float) -> Iterator[Comparison]:
     results = [result for result in _results(run, "phase", task) if _SLOPE in result.attrs]
+    whole = _history(results)
     for name, state in measurements.thermal_state().items():
         if table not in ("", name):
             continue
@@ -150,7 +151,7 @@ def _thermal_state(run: Run, table: str, task: str | None, within: float) -> Ite
         if not there:
             continue
         at = np.array([i for i, _ in there])
-        history = np.array([[float(of.attrs[n]) for n in ("redshift", _TEMPERATURE, _SLOPE)] for _, of in there])
+        history = _history([of for _, of in there])
         upper = history[:, 1] > state.temperature[at]  # the error on the side of the run
         down, up = state.temperature_error[:, at]
         for quantity, column, measured, error in (
@@ -170,8 +171,13 @@ def _thermal_state(run: Run, table: str, task: str | None, within: float) -> Ite
                     measured[known],
                     error[known],
                     history[known, column],
-                    (history[:, 0], history[:, column]),
+                    (whole[:, 0], whole[:, column]),
                 )
+
+
+def _history(results: Sequence[xr.Dataset]) -> Array:
+    """Redshift, temperature at the mean density and slope, a row a result."""
+    return np.array([[float(of.attrs[name]) for name in ("redshift", _TEMPERATURE, _SLOPE)] for of in results])
 
 
 def _results(run: Run, analysis: str, task: str | None) -> list[xr.Dataset]:

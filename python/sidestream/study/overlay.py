@@ -47,7 +47,7 @@ def _draw(axes: Any, made: Sequence[Comparison], papers: Sequence[str], runs: Se
         draw_measured(axes, papers.index(one.label), one.label, one.x, one.measured, one.error)
     for one in {(one.run, one.result_redshift): one for one in made}.values():
         number = runs.index(one.run)
-        axes.plot(*one.curve, color=colours[number % len(colours)], lw=1.6, label=one.run)
+        axes.plot(*one.curve, ".-", color=colours[number % len(colours)], lw=1.6, ms=5, label=one.run)
     axes.set_xlabel(made[0].quantity.split(" against ")[1])
     if made[0].redshift == made[0].redshift:
         axes.set(xscale="log", yscale="log")
