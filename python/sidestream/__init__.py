@@ -6,6 +6,7 @@ Things to start with::
 
     run = ss.open("runs/demo")          # a run, finished or still going on
     halos = run["halos"]                # an xarray dataset over all steps
+    run.plot("halos")                   # its pictures, in a notebook
     plot = ss.open("sedov_hdf5_chk_0010")   # a file of FLASH, Nyx, Enzo, ...: fields, particles, the same analyses
 
     for snapshot in ss.stream("runs/demo"): ...   # what a run that goes on publishes, as it does
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from .arrays.analyses import friends_of_friends, halos, power_spectrum
     from .arrays.tree import MergeTree, merge_tree, open_tree
     from .files.adios import adios_steps
-    from .files.opening import open
     from .files.regions import Region, regions
     from .files.snapshot import SnapshotFile
     from .redistribution import DataDescription, DataMapping
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from .sessions import Session, session
     from .steering import Steering, steer
     from .streams import Stream, stream
+    from .study.many import open_many
+    from .study.opening import open
+    from .units import to_unyt
 
 __all__ = [
     "DataDescription",
@@ -58,6 +61,7 @@ __all__ = [
     "halos",
     "merge_tree",
     "open",
+    "open_many",
     "open_tree",
     "power_spectrum",
     "regions",
@@ -65,6 +69,7 @@ __all__ = [
     "steer",
     "stream",
     "streams",
+    "to_unyt",
 ]
 
 _HOME = {
@@ -82,13 +87,15 @@ _HOME = {
     "friends_of_friends": "arrays.analyses",
     "halos": "arrays.analyses",
     "merge_tree": "arrays.tree",
-    "open": "files.opening",
+    "open": "study.opening",
+    "open_many": "study.many",
     "open_tree": "arrays.tree",
     "power_spectrum": "arrays.analyses",
     "regions": "files.regions",
     "session": "sessions",
     "steer": "steering",
     "stream": "streams",
+    "to_unyt": "units",
 }
 
 

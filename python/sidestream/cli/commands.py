@@ -21,6 +21,7 @@ from .pictures import display, movie, view
 from .regions import regions
 from .steer import steer
 from .streams import attach, keys
+from .study import compare, sweep
 
 if TYPE_CHECKING:
     from ..launch.simulation import RunRequest
@@ -37,6 +38,8 @@ app = typer.Typer(
     "  sidestream list analyses                          every analysis there is\n"
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
+    "  sidestream sweep box.toml --vary hydro.cfl=.3,.6  a family of runs\n"
+    "  sidestream compare runs/lya --data flux_power     beside measurements, with chi squared\n"
     "  sidestream analyze runs/cosmology                 the analyses that it stored for later\n"
     "  sidestream attach runs/cosmology --task halos     a task of a run that goes on, in another job\n"
     "  sidestream steer runs/cosmology list              what of it may be changed while it goes on\n"
@@ -177,7 +180,7 @@ def run(
     return simulation.run(request, verdict.processes(request.ranks), verdict.threads())
 
 
-@app.command(short_help="Do the analyses that a run stored for later, or tasks with a plot file.")
+@app.command(short_help="Do the analyses that a run stored for later, or tasks with a file or run.")
 def analyze(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder or, with --task, a plot file.")],
     task: Annotated[
@@ -185,13 +188,18 @@ def analyze(
         typer.Option(
             "--task",
             metavar="TASK",
-            help="What to do with a plot file: an analysis or suite, or a TOML file with tables [task.NAME].",
+            help="What to do with a plot file, or with all that a run stored: an analysis or suite, or a TOML file "
+            "with tables [task.NAME].",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where results of a plot file go (default: runs/<its name>)."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where results of --task go (default: runs/<name of the file>, of a run runs/<its name>-analyzed).",
+        ),
     ] = None,
     settings: Settings = None,
     overwrite: Annotated[
@@ -206,9 +214,10 @@ def analyze(
     ranks as you like and with the same results to the bit. Results that are there are not made again, so a command that
     was interrupted goes on, and one beside a run that goes on does what is there. Snapshots are yours to remove.
 
-    With --task, PATH is a plot file or checkpoint of any format. The results lie in DIR as those of a run do; a command
-    that was interrupted is repeated with --overwrite. Of gas in a universe, neutral hydrogen and the like follow from
-    ionisation equilibrium: with the background of the run that made the file, or that of --set
+    With --task, PATH is a plot file or checkpoint of any format, or a run: then the tasks, which need not be those of
+    the run, are done with every snapshot that it stored, or else with its plot files. The results lie in DIR as those
+    of a run do; a command that was interrupted is repeated with --overwrite. Of gas in a universe, neutral hydrogen and
+    the like follow from ionisation equilibrium: with the background of the run that made the file, or that of --set
     heating.uv_background=NAME.
 
     \b
@@ -217,8 +226,9 @@ def analyze(
       sidestream analyze runs/demo -n 16 --launcher "srun --exclusive"
       sidestream analyze plt00123 --task gimlet --set heating.uv_background=onorbe17_middle
       sidestream analyze plt00123 --task tasks.toml --out results
+      sidestream analyze runs/demo --task tasks.toml --out results -n 4
     """
-    from ..files.opening import open_run
+    from ..files.opening import is_run, open_run
     from ..launch import later
 
     if task is None and (out is not None or settings or overwrite):
@@ -229,10 +239,12 @@ def analyze(
         if task is None:
             made = later.analyze(open_run(path), files.count_of(ranks), launcher, tell)
         else:
-            folder = out or Path("runs") / path.name
-            run = later.analyze_file(
-                path, task, folder, files.count_of(ranks), settings or (), launcher, tell, overwrite
-            )
+            rest = (files.count_of(ranks), settings or (), launcher, tell, overwrite)
+            if is_run(path):
+                folder = out or Path("runs") / f"{path.name}-analyzed"
+                run = later.analyze_snapshots(open_run(path), task, folder, *rest)
+            else:
+                run = later.analyze_file(path, task, out or Path("runs") / path.name, *rest)
             made = len(run.events.of("analysis"))
     console.say(f"{made} results were made")
 
@@ -430,6 +442,8 @@ app.command(short_help="Make a movie of the pictures of a run.")(movie)
 app.command(short_help="Show the pictures of a run on a wall of screens.")(display)
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
 app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
+app.command(short_help="Run a configuration with keys varied: a family of runs.")(sweep)
+app.command(short_help="Draw runs beside measurements; chi squared.")(compare)
 app.command(short_help="Do a task of a run that goes on, in another job.")(attach)
 app.add_typer(steer, short_help="Change a run that goes on: knobs, pauses, checkpoints.")
 app.command(short_help="Make keys for streams that other machines can reach.")(keys)

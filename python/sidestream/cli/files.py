@@ -141,7 +141,7 @@ def count_of(ranks: int | None) -> int:
 def status(title: str) -> Iterator[Tell]:
     """What goes on, in one line that changes, where there is a terminal."""
     screen = console.err()
-    if not screen.is_terminal:
+    if not console.is_screen():
         yield lambda _: None
         return
     with screen.status(title) as status:

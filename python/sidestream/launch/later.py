@@ -8,6 +8,8 @@ from pathlib import Path
 
 from .. import console
 from ..error import Error
+from ..runs.events import log_files
+from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
 from .launcher import PROGRAM
 from .programs import Tell, lines_of
@@ -79,6 +81,53 @@ def analyze_file(
         words += ["--overwrite"] if overwrite else []
         _analyze([str(config), "--analyze", "--from", str(file), "--out", str(folder), *words], ranks, launcher, tell)
     return Run(folder)
+
+
+def analyze_snapshots(
+    run: Run,
+    task: str,
+    folder: Path,
+    ranks: int,
+    settings: Sequence[str] = (),
+    launcher: str | None = None,
+    tell: Tell = lambda _: None,
+    overwrite: bool = False,
+) -> Run:
+    """Does tasks with every snapshot that a run has stored, or else with its plot files: `analyze_file`, one by one.
+
+    Each moment stands alone: tasks that compare with the moment before find none.
+
+    Returns:
+        the folder with the results of all moments, opened.
+
+    Raises:
+        Error: the run has no snapshot and no plot file, or as `analyze_file` does.
+    """
+    kept = [output for output in all_outputs_in(run.folder) if output.kind == PLOT_FILE]
+    stored = [output for output in kept if output.is_stored_for_later]
+    files = {output.step: output.path for output in reversed(stored or kept)}  # of several of a step the first
+    if not files:
+        hint = 'a task with transport = "file" stores what it reads: sidestream run ... --set task.NAME.transport=file'
+        raise Error("the run has stored no snapshot and no plot file", run.folder, hint)
+    for number, step in enumerate(sorted(files)):
+        if number == 0:
+            analyze_file(files[step], task, folder, ranks, settings, launcher, tell, overwrite)
+            continue
+        with tempfile.TemporaryDirectory(prefix=".next-", dir=folder) as own:
+            made = analyze_file(files[step], task, Path(own) / "results", ranks, settings, launcher, tell)
+            _join(made.folder, folder)
+    return Run(folder)
+
+
+def _join(one: Path, all_of_them: Path) -> None:
+    """Moves the results of a moment to those of the others, and its events behind theirs."""
+    for result in sorted((one / "results").glob("*/*")):
+        place = all_of_them / "results" / result.parent.name
+        place.mkdir(parents=True, exist_ok=True)
+        result.replace(place / result.name)
+    for log in log_files(one):
+        with (all_of_them / log.name).open("ab") as events:
+            events.write(log.read_bytes())
 
 
 def _analyze(arguments: list[str], ranks: int, launcher: str | None, tell: Tell) -> None:
