@@ -214,10 +214,10 @@ int main(int argc, char **argv) {
   later.known.size = sizeof later;
   assert(opened(&later) == SIDESTREAM_OK);
   later.later = &later; /* asks for something */
-  assert(opened(&later) == SIDESTREAM_BAD_ARGUMENT);
+  assert(opened(&later) == SIDESTREAM_REFUSED);
   options.size = 8;
-  assert(opened(&options) == SIDESTREAM_BAD_ARGUMENT);
-  assert(opened(NULL) == SIDESTREAM_BAD_ARGUMENT);
+  assert(opened(&options) == SIDESTREAM_REFUSED);
+  assert(opened(NULL) == SIDESTREAM_REFUSED);
   assert(sidestream_step(NULL, 1, 1.0) == SIDESTREAM_BAD_ARGUMENT);
   assert(sidestream_goes_on(NULL) == 0 && sidestream_close(NULL) == SIDESTREAM_OK);
   MPI_Finalize();
