@@ -118,8 +118,8 @@ class SteppedRun {
   core::Bill& bill();
   /// The state before the first step, and what is due there.
   void begin();
-  /// Between two steps: whether another one follows; else the last outputs are written. Waits while the run is paused by
-  /// hand.
+  /// Between two steps: whether another one follows; else the last outputs are written. Waits while the run is paused
+  /// by hand.
   bool goes_on();
   /// Tells the simulation what will be asked for after the next step.
   void foresee();
