@@ -238,7 +238,7 @@ BY_ANOTHER_TEST = {
     r"sidestream run run.toml -n 8 .* --set amr.max_blocks=400000": (
         "tests/sims/refined_run_test.cpp::AMeshThatOutgrowsItsBlocksEndsTheRunWithACheckpointToGoOnFrom"
     ),
-    r"mpirun -n 2 ./wave .*": (
+    r"mpicc examples/hosts/wave.c .*|mpirun -n 2 ./wave .*": (
         "tests/cli/test_hosts.py::test_a_program_gets_its_own_numbers_in_the_same_bits_on_any_ranks_and_by_any_way"
     ),
     r"mpirun -n 4 python my_script.py": "tests/python/test_mpi_blocks.py::test_blocks_have_the_results_of_the_whole",
