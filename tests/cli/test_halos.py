@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import sidestream as ss
 import snapshots
 import synthetic_mergers
 from fixtures import CommandLine
+from test_absurd_cell import plot_file
 
 REFINED = Path(__file__).parents[1] / "data" / "refined_plt00007"
 PLOT = REFINED.with_name("nyx_plt00002")
@@ -146,6 +148,19 @@ def test_groups_of_a_file_are_those_of_its_particles(real_sidestream: CommandLin
     assert done.returncode == 0, done.stderr
     expected = ss.open(REFINED).friends_of_friends(1.2, "density")
     assert json.loads(done.stdout)["columns"]["id"] == expected["id"].values.tolist()
+
+
+def test_where_nothing_is_found_it_is_said_what_would_find_some(tmp_path: Path, real_sidestream: CommandLine) -> None:
+    words = ("halos", "find", plot_file(tmp_path, 1.0), "--field", "density", "-n", 2)
+
+    done = real_sidestream(*words)
+
+    assert done.stdout == ""
+    reaches, _, keys = done.stderr.partition("; ")
+    assert re.fullmatch(r"no halos: `gas_density` reaches (\S+) times the mean, t_halo is 200 times the mean", reaches)
+    advice = dict(re.findall(r'(t_halo|t_boundary) = "([^"]*)"', keys))
+    again = real_sidestream(*words, "--t-halo", advice["t_halo"], "--t-boundary", advice["t_boundary"], "--json")
+    assert json.loads(again.stdout)["halos"] >= 1
 
 
 @pytest.mark.parametrize(

@@ -203,4 +203,5 @@ def _give(table: xr.Dataset, out: Path | None, as_json: bool, told: str, times: 
     catalogue.print_catalogue(table)
     more = f", of which the {catalogue.SHOWN_ROWS} heaviest are shown" if count > catalogue.SHOWN_ROWS else ""
     where = f"; all are in {out}" if out is not None else ""
-    console.say(f"{count} halo{'s' * (count != 1)}{more}{where}; {told}")
+    found = table.attrs.get("summary", "0 halos") if count == 0 else f"{count} halo{'s' * (count != 1)}"
+    console.say(f"{found}{more}{where}; {told}")

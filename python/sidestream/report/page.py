@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ..figures.energies import energies, residual_share
 from ..quantities import duration, size, speed
 from ..runs.bill import HEAD, GroupBill, group_bills, rows_of
 from ..runs.events import Event, Events, number
-from ..runs.progress import file_name, problem_with_file, warning_of
+from ..runs.progress import file_name, found_nothing, problem_with_file, warning_of
 from ..runs.summary import (
     FILE_KINDS,
     TaskBill,
@@ -98,11 +99,12 @@ def head_of(run: Run, start: Event, status: str, message: str = "") -> str:
         f"Sidestream {start['version']}" if "version" in start else "",
     ]
     said = f'<p class="message">{escape(message)}</p>' if message else ""
+    when = f" at {datetime.now(timezone.utc):%H:%M:%S} UTC" if status == "running" else ""  # a page does not change
     return (
         f'<header><div><p class="kind">{escape(str(start.get("simulation", "run")))}</p>'
         f"<h1>{escape(run.folder.resolve().name)}</h1>"
         f'<p class="facts">{escape("  ·  ".join(fact for fact in facts if fact))}</p>{said}</div>'
-        f'<span class="status {escape(status)}">{escape(status)}</span></header>\n'
+        f'<span class="status {escape(status)}">{escape(status)}{when}</span></header>\n'
     )
 
 
@@ -155,7 +157,7 @@ def _notes(events: Events, failed: Sequence[str]) -> str:
     ]
     lines += map(problem_with_file, events.of("plotfile_failed", "checkpoint_failed", "checkpoint_skipped"))
     lines += map(warning_of, events.of("warning"))
-    return notes([*lines, *failed])
+    return notes([*lines, *found_nothing(events), *failed])
 
 
 def notes(lines: Sequence[str]) -> str:
