@@ -275,7 +275,10 @@ def report(run: RunFolder) -> None:
     from ..files.opening import open_run
     from ..report import write_report
 
-    typer.echo(write_report(open_run(run)))
+    opened = open_run(run)
+    with console.status(f"writing the report of {run}") as tell:
+        page = write_report(opened, tell)
+    typer.echo(page)
 
 
 @app.command(short_help="Say where the wall time of a run went.")

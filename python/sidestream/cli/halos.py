@@ -9,7 +9,7 @@ import typer
 
 from .. import console
 from ..error import Error, UsageError
-from .files import Ranks, count_of, status
+from .files import Ranks, count_of
 from .options import Json, Launcher
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def query(
 
     _check(out, min_cells)
     request = stored.TreeQuery(tree, t_boundary, t_halo, min_cells)
-    with status(f"asking {tree}") as tell:
+    with console.status(f"asking {tree}") as tell:
         table, report = stored.query(request, count_of(ranks), launcher, tell)
     times = {name: report[name] for name in ("read_s", "query_s")}
     told = f"the query took {duration(times['query_s'])}, reading the file {duration(times['read_s'])}"
@@ -141,7 +141,7 @@ def find(
     }
     options = {name: value for name, value in given.items() if value is not None}
     start, count = perf_counter(), count_of(ranks)
-    with status(f"searching {file}") as tell:
+    with console.status(f"searching {file}") as tell:
         table = search.find(search.Search(file, task, options), count, launcher, tell)
     seconds = perf_counter() - start
     told = f"reading and finding took {duration(seconds)} on {count} rank{'s' * (count != 1)}"

@@ -9,7 +9,7 @@ import typer
 
 from .. import console
 from ..error import UsageError
-from .files import Ranks, count_of, status
+from .files import Ranks, count_of
 from .options import Launcher, Settings
 
 
@@ -81,7 +81,7 @@ def analyze(
             raise UsageError(
                 "--out, --set and --overwrite go with plot files", hint="a run has its folder and its configuration"
             )
-        with status(f"analysing {first}") as tell:
+        with console.status(f"analysing {first}") as tell:
             made = later.analyze(open_run(first), count_of(ranks), launcher, tell)
     else:
         if any(is_there(path) and is_run(path) for path in paths):
@@ -89,6 +89,6 @@ def analyze(
         request = later.FileTasks(
             paths, out or Path("runs") / first.name, task, config, tuple(settings or ()), overwrite
         )
-        with status(f"analysing {first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")) as tell:
+        with console.status(f"analysing {first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")) as tell:
             made = len(later.analyze_files(request, count_of(ranks), launcher, tell).events.of("analysis"))
     console.say(f"{made} results were made")

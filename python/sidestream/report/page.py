@@ -25,7 +25,7 @@ from ..runs.summary import (
     share_lost,
     wall_seconds,
 )
-from .drawing import Shown, draw
+from .drawing import Shown, Tell, draw
 from .interactive import stage
 
 if TYPE_CHECKING:
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 NAME = "report.html"
 
 
-def write_report(run: Run) -> Path:
-    """Writes `report.html` into the run folder, at once (never a half-written page), and returns its path."""
-    return write_page(run.folder / NAME, render(run))
+def write_report(run: Run, tell: Tell = lambda _: None) -> Path:
+    """Writes `report.html` into the run folder, at once (never a half-written page), and returns its path.
+
+    `tell` takes lines about what goes on.
+    """
+    return write_page(run.folder / NAME, render(run, tell))
 
 
 def write_page(path: Path, page: str) -> Path:
@@ -61,12 +64,12 @@ def document(run: Run, start: Event, sections: Sequence[str], head: str = "") ->
     )
 
 
-def render(run: Run) -> str:
+def render(run: Run, tell: Tell = lambda _: None) -> str:
     """The page as text."""
     events = run.events
     start, end = events.last("run_start"), events.last("run_end")
     rows = bills(events, run.analyses)
-    drawn = draw(run)
+    drawn = draw(run, tell)
     timeline, writes, balance = (
         [picture for picture in drawn.pictures if picture.name == name]
         for name in ("timeline", "write-sizes", "energies")
