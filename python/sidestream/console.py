@@ -62,7 +62,7 @@ def say(text: str) -> None:
 def status(title: str) -> Iterator[Callable[[str], None]]:
     """What goes on, in one line that changes, where there is a terminal."""
     screen = err()
-    if not screen.is_terminal:
+    if not is_screen():
         yield lambda _: None
         return
     with screen.status(title) as line:
