@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests tools bench examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz attack benchmarks bench format format-check lint tidy measures build-cost clean
+.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz attack benchmarks bench format format-check lint tidy docs measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -77,8 +77,13 @@ $(VENV)/.tools: $(VENV)/.system pyproject.toml tools/requirements.py
 	@touch $@
 
 $(VENV)/.tools_slow: $(VENV)/.tools
-	@$(PYTHON) tools/requirements.py slow > $(VENV)/requirements_slow.txt
+	@$(PYTHON) tools/requirements.py slow docs > $(VENV)/requirements_slow.txt
 	@$(PYTHON) -m pip install --quiet -r $(VENV)/requirements_slow.txt
+	@touch $@
+
+$(VENV)/.tools_docs: $(VENV)/.tools
+	@$(PYTHON) tools/requirements.py docs > $(VENV)/requirements_docs.txt
+	@$(PYTHON) -m pip install --quiet -r $(VENV)/requirements_docs.txt
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
@@ -136,6 +141,10 @@ lint: format-check $(BUILD)/build.ninja  ## format, layers, ruff, mypy
 
 tidy: $(BUILD)/build.ninja  ## clang-tidy on the C++ files that differ from the last commit, or FILES="..."
 	clang-tidy -p $(BUILD) $(or $(FILES),$(shell git diff --name-only HEAD -- '*.cpp'))
+
+docs: $(VENV)/.tools_docs $(VENV)/.installed  ## the documentation as a site that works without a network (build/site/index.html)
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
+	@echo "== look at build/site/index.html"
 
 measures:  ## lengths of files and functions, the longest first
 	@python3 tools/measures.py

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "command_line.hpp"
-#include "sidestream/amr/criteria.hpp"
+#include "options.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/core/error.hpp"
@@ -146,38 +146,6 @@ int check_each(Arguments arguments) {
     std::fflush(stdout);
   }
   return done;
-}
-
-void print_options() {
-  const auto print_table = [](const std::string& name, const std::vector<core::Option>& options) {
-    fmt::print("\n[{}]\n", name);
-    for (const core::Option& option : options)
-      fmt::print("  {:<20} {}{}\n", option.name, option.documentation,
-                 option.is_required            ? " (required)"
-                 : option.default_text.empty() ? ""
-                                               : fmt::format(" (default {})", option.default_text));
-  };
-  for (const auto& simulation : sims::simulations()) {
-    fmt::print("\nsimulation = \"{}\": {}\n", simulation.name, simulation.documentation);
-    for (const auto& [name, options] : simulation.options()) print_table(name, options);
-  }
-  for (const auto& criterion : amr::criterion_kinds()) {
-    fmt::print("\ncriterion = \"{}\": {}", criterion.name, criterion.documentation);
-    print_table("refine.NAME", criterion.options());
-  }
-  print_table("coupling", couple::coupling_options());
-  print_table("stream", couple::stream_options());
-  print_table("task.NAME", couple::task_options());
-  print_table("quantity.NAME", mesh::quantity_options());
-  for (const auto& analysis : analysis::analyses()) {
-    fmt::print("\nanalysis = \"{}\": {}", analysis.name, analysis.documentation);
-    print_table("task.NAME", analysis.options());
-  }
-  for (const auto& suite : analysis::suites()) {
-    fmt::print("\nanalysis = \"{}\": {}; the analyses\n", suite.name, suite.documentation);
-    for (const auto& [part, parameters] : suite.parts)
-      fmt::print("  {:<20} {}\n", "NAME_" + part, parameters.substr(0, parameters.find('\n')));
-  }
 }
 
 // The names of one kind, or of all.
@@ -339,11 +307,11 @@ int main(int argc, char** argv) {
   line.flag("--check-each", arguments.check_each,
             "check every configuration whose path comes on standard input, and answer each with a line of JSON");
   line.number("--ranks", arguments.ranks, "with --check: the ranks to be asked for", 1);
-  line.flag("--json", arguments.json, "with --check or --list: answer in JSON");
+  line.flag("--json", arguments.json, "with --check, --list or --options: answer in JSON");
   line.flag("--options", arguments.options, "list every option of the configuration and stop");
   line.word_or_none("--list", arguments.kind, "list all names of a KIND, or of every kind, and stop", "[KIND]");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
-  if (arguments.options) return print_options(), done;
+  if (arguments.options) return apps::print_options(arguments.json), done;
   if (arguments.kind) return list_names(*arguments.kind, arguments.json);
   if (arguments.check_each) return check_each(arguments);
   if (arguments.config.empty()) return line.refuse("config is required");

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Adds a part that works: its source, its line in the registry, its words in the documentation and its test.
 
 What is made does something small, keeps the rules of its kind and passes its test: change it into yours, and the test

@@ -9,9 +9,11 @@
 #include "sidestream/comm/united.hpp"
 #include "sidestream/redistribute/data_mapping.hpp"
 #include "status.hpp"
+#include "structures.hpp"
+#include "types.hpp"
 
 using namespace sidestream;
-using c::BadArgument, c::status_of;
+using c::BadArgument, c::known, c::require_mpi, c::status_of, c::taken, c::type_of;
 
 struct sidestream_data {
   redistribute::DataDescription description;
@@ -20,29 +22,6 @@ struct sidestream_data {
 };
 
 namespace {
-
-// The structure of a caller, whose header may be older or newer than this one.
-template <typename Struct>
-void check_version(const Struct& structure, const char* name, const char* initializer) {
-  if (structure.size != sizeof(Struct))
-    throw BadArgument(
-        fmt::format("the `size` of a {} is {}, not {}", name, structure.size, sizeof(Struct)), "",
-        fmt::format("begin with `{} x = {};`, and compile with the header of this library", name, initializer));
-}
-
-template <typename T>
-T& known(T* pointer, const char* name) {
-  if (pointer == nullptr) throw BadArgument(fmt::format("`{}` is NULL", name));
-  return *pointer;
-}
-
-void require_mpi() {
-  int is_initialized = 0, is_finalized = 0;
-  MPI_Initialized(&is_initialized);
-  MPI_Finalized(&is_finalized);
-  if (is_initialized == 0 || is_finalized != 0)
-    throw BadArgument("MPI is not running", "", "map, move and free data between MPI_Init and MPI_Finalize");
-}
 
 template <typename Data>
 auto& mapping_of(Data& data) {
@@ -58,8 +37,9 @@ std::int32_t index_of(std::int64_t number, const char* what) {
   return static_cast<std::int32_t>(number);
 }
 
-redistribute::DataDescription description_of(const sidestream_description& given) {
-  check_version(given, "sidestream_description", "SIDESTREAM_DESCRIPTION");
+redistribute::DataDescription description_of(const sidestream_description& its) {
+  const auto given =
+      taken<sidestream_description>(&its, "sidestream_description", "SIDESTREAM_DESCRIPTION", SIDESTREAM_DESCRIPTION);
   if (given.dimensions < 1 || given.dimensions > 3)
     throw BadArgument(fmt::format("data of {} dimensions cannot be", given.dimensions), "", "give 1, 2 or 3");
   redistribute::DataDescription description{.components = given.components, .allows_holes = given.allows_holes != 0};
@@ -73,19 +53,19 @@ redistribute::DataDescription description_of(const sidestream_description& given
   return description;
 }
 
-std::vector<mesh::Box> boxes_of(const sidestream_chunks* chunks, std::size_t dimensions, const char* kind) {
+std::vector<mesh::Box> boxes_of(const sidestream_chunks* given, std::size_t dimensions, const char* kind) {
   std::vector<mesh::Box> boxes;
-  if (chunks == nullptr) return boxes;
-  check_version(*chunks, "sidestream_chunks", "SIDESTREAM_CHUNKS");
-  if (chunks->count == 0) return boxes;
-  if (chunks->offsets == nullptr || chunks->cells == nullptr)
-    throw BadArgument(fmt::format("there are {} {} chunks without `offsets` or without `cells`", chunks->count, kind));
-  for (std::size_t n = 0; n < chunks->count; ++n) {
+  if (given == nullptr) return boxes;
+  const auto chunks = taken<sidestream_chunks>(given, "sidestream_chunks", "SIDESTREAM_CHUNKS", SIDESTREAM_CHUNKS);
+  if (chunks.count == 0) return boxes;
+  if (chunks.offsets == nullptr || chunks.cells == nullptr)
+    throw BadArgument(fmt::format("there are {} {} chunks without `offsets` or without `cells`", chunks.count, kind));
+  for (std::size_t n = 0; n < chunks.count; ++n) {
     mesh::Box box{{0, 0, 0}, {1, 1, 1}};
     for (std::size_t axis = 0; axis < dimensions; ++axis) {
       const std::size_t at = n * dimensions + axis;
-      const std::int64_t offset = index_of(chunks->offsets[at], "the offset of a chunk"),
-                         cells = index_of(chunks->cells[at], "a number of cells");
+      const std::int64_t offset = index_of(chunks.offsets[at], "the offset of a chunk"),
+                         cells = index_of(chunks.cells[at], "a number of cells");
       box.lo[static_cast<int>(axis)] = static_cast<std::int32_t>(offset);
       box.hi[static_cast<int>(axis)] = index_of(offset + cells, "the end of a chunk");
     }
@@ -94,30 +74,21 @@ std::vector<mesh::Box> boxes_of(const sidestream_chunks* chunks, std::size_t dim
   return boxes;
 }
 
-// Types have the same order in C.
-mesh::ElementType type_of(sidestream_type type) {
-  static_assert(SIDESTREAM_FLOAT32 == static_cast<int>(mesh::ElementType::float32) &&
-                SIDESTREAM_UINT64 == static_cast<int>(mesh::ElementType::uint64));
-  if (type > SIDESTREAM_UINT64)
-    throw BadArgument(fmt::format("there is no sidestream_type {}", static_cast<int>(type)));
-  return static_cast<mesh::ElementType>(type);
-}
-
 template <typename Cell>
-std::vector<redistribute::ChunkMemory<Cell>> memory_of(const sidestream_memory* given, std::span<const mesh::Box> boxes,
+std::vector<redistribute::ChunkMemory<Cell>> memory_of(const sidestream_memory* its, std::span<const mesh::Box> boxes,
                                                        const sidestream_data& data, const char* kind) {
   std::vector<redistribute::ChunkMemory<Cell>> memory;
-  if (given == nullptr) return memory;
-  check_version(*given, "sidestream_memory", "SIDESTREAM_MEMORY");
-  const mesh::ElementType type = type_of(given->type);
-  if (given->count != boxes.size())
-    throw core::Error(fmt::format("{} pieces of memory for {} {} chunks", given->count, boxes.size(), kind));
+  if (its == nullptr) return memory;
+  const auto given = taken<sidestream_memory>(its, "sidestream_memory", "SIDESTREAM_MEMORY", SIDESTREAM_MEMORY);
+  const mesh::ElementType type = type_of(given.type);
+  if (given.count != boxes.size())
+    throw core::Error(fmt::format("{} pieces of memory for {} {} chunks", given.count, boxes.size(), kind));
   if (boxes.empty()) return memory;
-  if (given->chunks == nullptr) throw BadArgument("a sidestream_memory has no `chunks`");
+  if (given.chunks == nullptr) throw BadArgument("a sidestream_memory has no `chunks`");
   for (std::size_t n = 0; n < boxes.size(); ++n) {
-    auto chunk = redistribute::packed_memory<Cell>(given->chunks[n], type, boxes[n].extent());
-    if (given->strides != nullptr) {
-      const std::int64_t* const strides = given->strides + n * (data.dimensions + 1);
+    auto chunk = redistribute::packed_memory<Cell>(given.chunks[n], type, boxes[n].extent());
+    if (given.strides != nullptr) {
+      const std::int64_t* const strides = given.strides + n * (data.dimensions + 1);
       std::copy_n(strides, data.dimensions, chunk.strides.begin());
       chunk.strides[3] = strides[data.dimensions];
     }

@@ -39,6 +39,8 @@ const char* sidestream_error_text(int status) {
       return "there is not enough memory";
     case SIDESTREAM_INTERNAL:
       return "an error of Sidestream itself";
+    case SIDESTREAM_INCOMPLETE:
+      return "the run has ended, but not all of its results and files could be made";
     default:
       return "not a status of Sidestream";
   }

@@ -1,16 +1,21 @@
-! Sidestream for Fortran 2008: arrays in chunks, moved from the ranks that own them to those that need them. The
-! functions are those of sidestream.h, whose comments hold here too. Communicators are integers, so that this module is
+! Sidestream for Fortran 2008: sessions, which let a program be analysed, written to files, restarted and looked at while
+! it runs, and arrays in chunks, moved from the ranks that own them to those that need them. The functions are those of sidestream.h, whose comments hold here too. Communicators are integers, so that this module is
 ! compiled by any compiler, whatever MPI's own modules were compiled by (with mpi_f08: comm%MPI_VAL).
 module sidestream
   use, intrinsic :: iso_c_binding
   implicit none
   private
 
+  public :: sidestream_session, sidestream_open, sidestream_set_mesh, sidestream_set_field, sidestream_set_number, &
+            sidestream_set_progress, sidestream_begin, sidestream_is_restarted, sidestream_goes_on, sidestream_wants, &
+            sidestream_step, sidestream_close
   public :: sidestream_data, sidestream_describe, sidestream_map, sidestream_reorganise, sidestream_start, &
             sidestream_finish, sidestream_test, sidestream_free, sidestream_error_text, sidestream_last_message
 
   integer, parameter, public :: sidestream_ok = 0, sidestream_bad_argument = 1, sidestream_refused = 2, &
-                                sidestream_no_memory = 3, sidestream_internal = 4
+                                sidestream_no_memory = 3, sidestream_internal = 4, &
+                                sidestream_incomplete = 5
+  integer, parameter, public :: sidestream_refuse = 0, sidestream_overwrite = 1, sidestream_resume = 2
   integer, parameter, public :: sidestream_float32 = 0, sidestream_float64 = 1, sidestream_complex64 = 2, &
                                 sidestream_complex128 = 3, sidestream_int32 = 4, sidestream_int64 = 5, &
                                 sidestream_int8 = 6, sidestream_int16 = 7, sidestream_uint8 = 8, sidestream_uint16 = 9, &
@@ -21,6 +26,46 @@ module sidestream
     private
     type(c_ptr) :: handle = c_null_ptr
     integer :: dimensions = 0
+  end type
+
+  !> A run of tasks and outputs beside this program.
+  type :: sidestream_session
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+
+  !> Says where a quantity of the one block of this rank lies; again where it moves.
+  interface sidestream_set_field
+    module procedure set_field_1, set_field_2, set_field_3, set_float_1, set_float_2, set_float_3
+  end interface
+
+  type, bind(c) :: c_options
+    integer(c_size_t) :: size
+    type(c_ptr) :: name, config, folder
+    integer(c_int) :: existing, catches_signals, is_quiet
+    integer(c_size_t) :: override_count
+    type(c_ptr) :: overrides, job_program
+    type(c_funptr) :: tell
+    type(c_ptr) :: context
+  end type
+
+  type, bind(c) :: c_mesh
+    integer(c_size_t) :: size
+    integer(c_int64_t) :: cells(3)
+    real(c_double) :: lengths(3)
+    integer(c_int) :: periodic(3)
+    type(c_ptr) :: length_unit
+    integer(c_int64_t) :: ghosts(3)
+    integer(c_size_t) :: count
+    type(c_ptr) :: offsets, extents, levels
+  end type
+
+  type, bind(c) :: c_field
+    integer(c_size_t) :: size
+    type(c_ptr) :: name, unit, meaning
+    integer(c_int) :: type, is_state
+    integer(c_size_t) :: count
+    type(c_ptr) :: blocks, strides
   end type
 
   type, bind(c) :: c_description
@@ -46,6 +91,68 @@ module sidestream
   end type
 
   interface
+    integer(c_int) function c_open(comm, options, session, compute) bind(c, name='sidestream_open_f')
+      import :: c_int, c_ptr, c_options
+      integer(c_int), value :: comm
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(out) :: session
+      integer(c_int), intent(out) :: compute
+    end function
+    integer(c_int) function c_set_mesh(session, mesh) bind(c, name='sidestream_set_mesh')
+      import :: c_int, c_ptr, c_mesh
+      type(c_ptr), value :: session
+      type(c_mesh), intent(in) :: mesh
+    end function
+    integer(c_int) function c_set_field(session, field) bind(c, name='sidestream_set_field')
+      import :: c_int, c_ptr, c_field
+      type(c_ptr), value :: session
+      type(c_field), intent(in) :: field
+    end function
+    integer(c_int) function c_set_number(session, name, number) bind(c, name='sidestream_set_number')
+      import :: c_int, c_ptr, c_double, c_char
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), value :: number
+    end function
+    integer(c_int) function c_set_progress(session, progress) bind(c, name='sidestream_set_progress')
+      import :: c_int, c_ptr, c_double
+      type(c_ptr), value :: session
+      real(c_double), value :: progress
+    end function
+    integer(c_int) function c_begin(session, step, time) bind(c, name='sidestream_begin')
+      import :: c_int, c_ptr, c_int64_t, c_double
+      type(c_ptr), value :: session
+      integer(c_int64_t), intent(inout) :: step
+      real(c_double), intent(inout) :: time
+    end function
+    integer(c_int) function c_is_restarted(session) bind(c, name='sidestream_is_restarted')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+    end function
+    integer(c_int) function c_goes_on(session) bind(c, name='sidestream_goes_on')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+    end function
+    integer(c_int) function c_is_sidecar(session) bind(c, name='sidestream_is_sidecar')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+    end function
+    integer(c_int) function c_wants(session, name, is_wanted) bind(c, name='sidestream_wants')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), intent(out) :: is_wanted
+    end function
+    integer(c_int) function c_step(session, step, time) bind(c, name='sidestream_step')
+      import :: c_int, c_ptr, c_int64_t, c_double
+      type(c_ptr), value :: session
+      integer(c_int64_t), value :: step
+      real(c_double), value :: time
+    end function
+    integer(c_int) function c_close(session) bind(c, name='sidestream_close')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+    end function
     integer(c_int) function c_describe(description, data) bind(c, name='sidestream_describe')
       import :: c_int, c_ptr, c_description
       type(c_description), intent(in) :: description
@@ -89,6 +196,249 @@ module sidestream
   end interface
 
 contains
+
+  !> Opens a run with all ranks of `comm`. `compute`: the communicator of the ranks that compute, to be used instead.
+  !> `is_sidecar`: this rank was set aside for analyses by the configuration, and the run has ended. `existing`: what to
+  !> do with an earlier run in the folder. Collective.
+  subroutine sidestream_open(session, comm, config, folder, compute, is_sidecar, status, name, existing, is_quiet)
+    type(sidestream_session), intent(out) :: session
+    integer, intent(in) :: comm
+    character(*), intent(in) :: config, folder
+    integer, intent(out) :: compute, status
+    logical, intent(out) :: is_sidecar
+    character(*), intent(in), optional :: name
+    integer, intent(in), optional :: existing
+    logical, intent(in), optional :: is_quiet
+    type(c_options) :: options
+    character(kind=c_char), allocatable, target :: its_name(:), its_config(:), its_folder(:)
+    integer(c_int) :: of_compute
+
+    options%size = c_sizeof(options)
+    its_name = letters_of('host')
+    if (present(name)) its_name = letters_of(name)
+    its_config = letters_of(config)
+    its_folder = letters_of(folder)
+    options%name = c_loc(its_name)
+    options%config = c_loc(its_config)
+    options%folder = c_loc(its_folder)
+    options%existing = sidestream_refuse
+    if (present(existing)) options%existing = existing
+    options%catches_signals = 0
+    options%is_quiet = 0
+    if (present(is_quiet)) options%is_quiet = merge(1, 0, is_quiet)
+    options%override_count = 0
+    options%overrides = c_null_ptr
+    options%job_program = c_null_ptr
+    options%tell = c_null_funptr
+    options%context = c_null_ptr
+    status = c_open(int(comm, c_int), options, session%handle, of_compute)
+    compute = of_compute
+    is_sidecar = c_is_sidecar(session%handle) > 0
+  end subroutine
+
+  !> Says what the program computes on: the cells of the domain along one to three axes, the first one fastest, and the
+  !> block of this rank, whose `offset` is that of its first cell from the first of the domain. `ghosts`: layers of ghost
+  !> cells around the block in its arrays. Collective.
+  subroutine sidestream_set_mesh(session, cells, offset, extent, status, lengths, periodic, ghosts, length_unit)
+    type(sidestream_session), intent(in) :: session
+    integer, intent(in) :: cells(:), offset(:), extent(:)
+    integer, intent(out) :: status
+    real(c_double), intent(in), optional :: lengths(:)
+    logical, intent(in), optional :: periodic(:)
+    integer, intent(in), optional :: ghosts(:)
+    character(*), intent(in), optional :: length_unit
+    type(c_mesh) :: mesh
+    integer(c_int64_t), target :: first(3), count(3)
+    character(kind=c_char), allocatable, target :: unit(:)
+    integer :: n
+
+    n = min(size(cells), 3)
+    mesh%size = c_sizeof(mesh)
+    mesh%cells = 1
+    mesh%cells(:n) = cells(:n)
+    mesh%lengths = 1
+    mesh%lengths(:n) = real(cells(:n), c_double)
+    if (present(lengths)) mesh%lengths(:n) = lengths(:n)
+    mesh%periodic = 0
+    if (present(periodic)) mesh%periodic(:n) = merge(1, 0, periodic(:n))
+    mesh%ghosts = 0
+    if (present(ghosts)) mesh%ghosts(:n) = ghosts(:n)
+    unit = letters_of('')
+    if (present(length_unit)) unit = letters_of(length_unit)
+    mesh%length_unit = c_loc(unit)
+    first = 0
+    first(:n) = offset(:n)
+    count = 1
+    count(:n) = extent(:n)
+    mesh%count = 1
+    mesh%offsets = c_loc(first)
+    mesh%extents = c_loc(count)
+    mesh%levels = c_null_ptr
+    status = c_set_mesh(session%handle, mesh)
+  end subroutine
+
+  subroutine set_field_1(session, name, unit, array, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    real(c_double), intent(in), target, contiguous :: array(:)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call put_field(session, name, unit, sidestream_float64, c_loc(array), status, is_state)
+  end subroutine
+
+  subroutine set_field_2(session, name, unit, array, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    real(c_double), intent(in), target, contiguous :: array(:, :)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call put_field(session, name, unit, sidestream_float64, c_loc(array), status, is_state)
+  end subroutine
+
+  subroutine set_field_3(session, name, unit, array, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    real(c_double), intent(in), target, contiguous :: array(:, :, :)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call put_field(session, name, unit, sidestream_float64, c_loc(array), status, is_state)
+  end subroutine
+
+  subroutine set_float_1(session, name, unit, array, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    real(c_float), intent(in), target, contiguous :: array(:)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call put_field(session, name, unit, sidestream_float32, c_loc(array), status, is_state)
+  end subroutine
+
+  subroutine set_float_2(session, name, unit, array, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    real(c_float), intent(in), target, contiguous :: array(:, :)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call put_field(session, name, unit, sidestream_float32, c_loc(array), status, is_state)
+  end subroutine
+
+  subroutine set_float_3(session, name, unit, array, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    real(c_float), intent(in), target, contiguous :: array(:, :, :)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call put_field(session, name, unit, sidestream_float32, c_loc(array), status, is_state)
+  end subroutine
+
+  subroutine put_field(session, name, unit, type, place, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    integer, intent(in) :: type
+    type(c_ptr), intent(in) :: place
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+    type(c_field) :: field
+    character(kind=c_char), allocatable, target :: its_name(:), its_unit(:)
+    type(c_ptr), target :: block(1)
+
+    its_name = letters_of(name)
+    its_unit = letters_of(unit)
+    block(1) = place
+    field%size = c_sizeof(field)
+    field%name = c_loc(its_name)
+    field%unit = c_loc(its_unit)
+    field%meaning = c_null_ptr
+    field%type = type
+    field%is_state = 1
+    if (present(is_state)) field%is_state = merge(1, 0, is_state)
+    field%count = 1
+    field%blocks = c_loc(block)
+    field%strides = c_null_ptr
+    status = c_set_field(session%handle, field)
+  end subroutine
+
+  !> A number that triggers, tasks and files may use, alike on all ranks. Local.
+  subroutine sidestream_set_number(session, name, number, status)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name
+    real(c_double), intent(in) :: number
+    integer, intent(out) :: status
+
+    status = c_set_number(session%handle, letters_of(name), number)
+  end subroutine
+
+  !> How much of the run is done, from 0 to 1, at which no step follows. Local.
+  subroutine sidestream_set_progress(session, progress, status)
+    type(sidestream_session), intent(in) :: session
+    real(c_double), intent(in) :: progress
+    integer, intent(out) :: status
+
+    status = c_set_progress(session%handle, progress)
+  end subroutine
+
+  !> The state before the first step, with what is due there; fills the fields where the run goes on from a checkpoint,
+  !> and then `step` and `time` are those of it. Collective.
+  subroutine sidestream_begin(session, step, time, status)
+    type(sidestream_session), intent(in) :: session
+    integer, intent(inout) :: step
+    real(c_double), intent(inout) :: time
+    integer, intent(out) :: status
+    integer(c_int64_t) :: at
+
+    at = step
+    status = c_begin(session%handle, at, time)
+    step = int(at)
+  end subroutine
+
+  !> Whether `sidestream_begin` took a checkpoint. Local.
+  logical function sidestream_is_restarted(session) result(is_restarted)
+    type(sidestream_session), intent(in) :: session
+
+    is_restarted = c_is_restarted(session%handle) > 0
+  end function
+
+  !> Whether another step is to be taken. Local.
+  logical function sidestream_goes_on(session) result(goes_on)
+    type(sidestream_session), intent(in) :: session
+
+    goes_on = c_goes_on(session%handle) > 0
+  end function
+
+  !> Whether tasks that are due by their number of steps read the quantity after the next step. Local.
+  logical function sidestream_wants(session, name) result(wants)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(c_int) :: is_wanted
+
+    is_wanted = 0
+    wants = c_wants(session%handle, letters_of(name), is_wanted) == sidestream_ok .and. is_wanted > 0
+  end function
+
+  !> Tells that a step has been taken: does what is due. Collective.
+  subroutine sidestream_step(session, step, time, status)
+    type(sidestream_session), intent(in) :: session
+    integer, intent(in) :: step
+    real(c_double), intent(in) :: time
+    integer, intent(out) :: status
+
+    status = c_step(session%handle, int(step, c_int64_t), time)
+  end subroutine
+
+  !> Ends the run and waits for what it has begun. Collective, before MPI ends.
+  subroutine sidestream_close(session, status)
+    type(sidestream_session), intent(inout) :: session
+    integer, intent(out) :: status
+
+    status = c_close(session%handle)
+    session%handle = c_null_ptr
+  end subroutine
 
   !> Describes an array of `cells(:)` cells (1 to 3 axes, the first one fastest). `rim`: cells more on both sides of each
   !> needed chunk. Local.
@@ -251,6 +601,18 @@ contains
     memory%strides = c_null_ptr
     if (size(chunks) > 0) memory%chunks = c_loc(chunks)
     if (allocated(strides)) memory%strides = c_loc(strides)
+  end function
+
+  function letters_of(text) result(letters)
+    character(*), intent(in) :: text
+    character(kind=c_char), allocatable :: letters(:)
+    integer :: n
+
+    allocate (letters(len_trim(text) + 1))
+    do n = 1, len_trim(text)
+      letters(n) = text(n:n)
+    end do
+    letters(size(letters)) = c_null_char
   end function
 
   function text_at(place) result(text)

@@ -59,6 +59,7 @@ NB_MODULE(_core, module) {
   bind_analysis(module);
   bind_merge_tree(module);
   bind_io(module);
+  bind_session(module);
   bind_stream(module);
   bind_derived(module);
   bind_fft(module);

@@ -6,10 +6,13 @@ Things to start with::
 
     run = ss.open("runs/demo")          # a run, finished or still going on
     halos = run["halos"]                # an xarray dataset over all steps
+    run.plot("halos")                   # its pictures, in a notebook
     plot = ss.open("sedov_hdf5_chk_0010")   # a file of FLASH, Nyx, Enzo, ...: fields, particles, the same analyses
 
     for snapshot in ss.stream("runs/demo"): ...   # what a run that goes on publishes, as it does
     ss.steer("runs/demo").set("hydro.cfl", 0.3)   # changes it between two steps
+
+    with ss.session("analyses.toml", "runs/mine", comm=comm) as run: ...   # the same for a program of one's own
 
     ss.halos(density, box_size=14.2, t_boundary="81.66 mean", t_halo="200 mean")   # the same analysis on an array
 
@@ -27,14 +30,17 @@ if TYPE_CHECKING:
     from .arrays.analyses import friends_of_friends, halos, power_spectrum
     from .arrays.tree import MergeTree, merge_tree, open_tree
     from .files.adios import adios_steps
-    from .files.opening import open
     from .files.regions import Region, regions
     from .files.snapshot import SnapshotFile
     from .redistribution import DataDescription, DataMapping
     from .runs.events import Events
     from .runs.run import Run
+    from .sessions import Session, session
     from .steering import Steering, steer
     from .streams import Stream, stream
+    from .study.many import open_many
+    from .study.opening import open
+    from .units import to_unyt
 
 __all__ = [
     "DataDescription",
@@ -44,6 +50,7 @@ __all__ = [
     "MergeTree",
     "Region",
     "Run",
+    "Session",
     "SnapshotFile",
     "Steering",
     "Stream",
@@ -54,12 +61,15 @@ __all__ = [
     "halos",
     "merge_tree",
     "open",
+    "open_many",
     "open_tree",
     "power_spectrum",
     "regions",
+    "session",
     "steer",
     "stream",
     "streams",
+    "to_unyt",
 ]
 
 _HOME = {
@@ -69,6 +79,7 @@ _HOME = {
     "MergeTree": "arrays.tree",
     "Region": "files.regions",
     "Run": "runs.run",
+    "Session": "sessions",
     "SnapshotFile": "files.snapshot",
     "Steering": "steering",
     "Stream": "streams",
@@ -76,12 +87,15 @@ _HOME = {
     "friends_of_friends": "arrays.analyses",
     "halos": "arrays.analyses",
     "merge_tree": "arrays.tree",
-    "open": "files.opening",
+    "open": "study.opening",
+    "open_many": "study.many",
     "open_tree": "arrays.tree",
     "power_spectrum": "arrays.analyses",
     "regions": "files.regions",
+    "session": "sessions",
     "steer": "steering",
     "stream": "streams",
+    "to_unyt": "units",
 }
 
 

@@ -31,6 +31,11 @@ def err() -> Console:
     return _console(stderr=True)
 
 
+def is_screen() -> bool:
+    """Whether what is said can be drawn over: on a terminal, and not where colour alone is wanted, as in notebooks."""
+    return sys.stderr.isatty() and err().is_terminal
+
+
 def print_json(value: Any) -> None:
     """Prints a result for programs."""
     sys.stdout.write(json.dumps(value, indent=2, default=_plain) + "\n")

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from .arrays.blocks import handle_of
 from .core import extension, translated_errors
 from .error import Error
 from .files.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from .files.exports import Cells
 
 __all__ = ["Block", "Stream", "StreamSnapshot", "ask", "make_keys", "status", "stream"]
 
@@ -63,7 +66,7 @@ class StreamSnapshot(Snapshot):
             found = self._step.blocks(self._named(field), self._checked(level))
         return [Block(tuple(origin), cells) for origin, cells in found]
 
-    def _read_covering(self, field: str, level: int) -> NDArray[np.float64]:
+    def _read_covering(self, field: str, level: int, part: Cells | None = None) -> NDArray[np.float64]:
         if self._comm is not None and self._comm.size > 1:
             raise Error(
                 "each rank of a reader has a part of a field", field, f"take its parts: snapshot.blocks({field!r})"
@@ -71,7 +74,11 @@ class StreamSnapshot(Snapshot):
         if not self._is_whole:
             raise Error("a region was asked for, not the whole", field, f"take its blocks: snapshot.blocks({field!r})")
         with translated_errors():
-            return np.asarray(self._step.covering_grid(field, level))
+            whole = np.asarray(self._step.covering_grid(field, level))
+        if part is None:
+            return whole
+        x, y, z = (slice(first, end) for first, end in zip(*part, strict=True))
+        return whole[z, y, x]
 
     def _read_particles(self, species: str) -> dict[str, Any]:
         with translated_errors():

@@ -10,6 +10,7 @@
 #include "sidestream/couple/stream_reader.hpp"
 #include "sidestream/fft/fft_plan.hpp"
 #include "sidestream/io/array_file.hpp"
+#include "sidestream/io/event_kinds.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/initial_file.hpp"
 #include "sidestream/mesh/derived.hpp"
@@ -63,6 +64,7 @@ const core::Registry<core::Listing>& listings() {
                                                   io::write_methods().listing(),
                                                   core::compressors().listing(),
                                                   output_kinds().listing(),
+                                                  io::event_kinds().listing(),
                                                   redistribute::strategies().listing(),
                                                   fft::thread_modes().listing(),
                                                   solvers::initial_flows().listing(),

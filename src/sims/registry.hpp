@@ -8,5 +8,6 @@ SimulationEntry cosmology_entry();
 SimulationEntry nbody_entry();
 SimulationEntry turbulence_entry();
 SimulationEntry lbm_entry();
+SimulationEntry host_entry();
 
 }  // namespace sidestream::sims

@@ -35,6 +35,8 @@ HELP = [
     ["bench", "io"],
     ["attack"],
     ["steer"],
+    ["sweep"],
+    ["compare"],
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 HELP += [["regions"], ["regions", "classify"]]

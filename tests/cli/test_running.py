@@ -77,6 +77,14 @@ def test_a_run_ends_with_a_summary_and_a_report(
     assert (tmp_path / "o" / "report.html").is_file()
 
 
+def test_where_colour_is_forced_on_no_line_is_drawn_over(config: Path, tmp_path: Path, sidestream: CommandLine) -> None:
+    done = sidestream("run", config, "-n", 1, "--out", "o", FORCE_COLOR="1", NO_COLOR="")  # as notebooks do
+
+    assert done.returncode == 0, done.stderr
+    assert "\x1b[?25l" not in done.stderr
+    assert "step 10  z 2  100 %" in done.stderr
+
+
 def test_the_summary_tells_of_checkpoints_and_of_those_that_failed(config: Path, sidestream: CommandLine) -> None:
     done = sidestream("run", config, "-n", 1, "--out", "o", "--set", "fake.mode=files")
 

@@ -49,6 +49,7 @@ struct Format {
   bool holds_particles_alone = true;      ///< whether a plot file may have particles and no fields
   std::vector<std::string> write_keys{};  ///< of `files` and `ranks_per_file` of WriteOptions, those that count
   bool compresses = false;                ///< whether it holds compressed cells
+  bool takes_any_boxes = true;            ///< rather than boxes of equal size alone
 };
 
 /// All formats there are. Of two that recognise a file the first counts.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,9 +60,12 @@ struct RunConfig {
 RunConfig read_run(const core::Node& root, bool begins_anew = true,
                    const core::Registry<SimulationEntry>& known = simulations());
 
-/// The options of `[run]`, for the reference and for those who steer; and those of a checkpoint in `[output]`.
+/// The format of checkpoints where nobody chooses one.
+std::string usual_checkpoint_format(bool has_equal_blocks);
+
+/// The options of `[run]`, for the reference and for those who steer; and those of a kind of file in `[output]`.
 std::vector<core::Option> run_options();
-std::vector<core::Option> checkpoint_options();
+std::vector<core::Option> output_options(const std::string& kind);
 
 /// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
 /// impossible number. (Whether there is so much memory is seen where it runs, which may be elsewhere.)
@@ -88,6 +92,51 @@ struct RunStart {
 /// when a run that goes on has other physics than its newest checkpoint, or one that begins other than it takes from
 /// its file, but for changes that are allowed. Local; writes nothing.
 void check_start(const RunConfig& config, const std::string& folder, const RunStart& start);
+
+/// A run in parts, for programs that take its steps themselves; `run` is all of it:
+///
+///     SteppedRun steps(world, config, folder, start, tell);
+///     if (!steps.computes()) return steps.serve();
+///     steps.begin();
+///     while (steps.goes_on()) steps.take_step();
+///     steps.end();
+///
+/// All members but the accessors are collective on the ranks that compute, `serve` on the sidecars.
+class SteppedRun {
+ public:
+  /// Prepares the folder, of which an earlier run is replaced once the start has been tried, and makes the simulation.
+  /// Collective on `world`. `progress` is given what the user should read, on the first rank of each group.
+  SteppedRun(const comm::Communicator& world, RunConfig config, const std::string& folder, RunStart start,
+             std::function<void(const std::string& line)> progress);
+  ~SteppedRun();
+
+  bool computes() const;
+  /// Sidecars: does their analyses until the run ends.
+  void serve();
+
+  Simulation& simulation();
+  core::Bill& bill();
+  /// The state before the first step, and what is due there.
+  void begin();
+  /// Between two steps: whether another one follows; else the last outputs are written. Waits while the run is paused
+  /// by hand.
+  bool goes_on();
+  /// Tells the simulation what will be asked for after the next step.
+  void foresee();
+  /// One step of the simulation with what is due after it. Returns whether there was one to take.
+  bool take_step();
+  /// The simulation has taken a step by itself, in `seconds`: does what is due after it.
+  void step_taken(double seconds);
+  /// Lets transfers go on, within a long step. Local and cheap.
+  void progress();
+  /// Ends tasks and outputs, and writes the last events. Without a state, where `goes_on` has not said that no step
+  /// follows, there is no last checkpoint.
+  RunStatus end(bool has_state = true);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 /// Runs a configuration on `world`: from its beginning, then steps with their tasks and outputs until the end, a limit
 /// or a signal. An earlier run in the folder is replaced once the start has been tried: a damaged file costs nothing.

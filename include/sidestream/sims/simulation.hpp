@@ -91,6 +91,8 @@ class SimulationPlan {
   virtual std::vector<couple::ExpectedSpecies> species([[maybe_unused]] const std::string& grid) const { return {}; }
   /// Of the numbers of its state, and so of its checkpoints unless they are told otherwise.
   virtual io::Precision precision() const { return io::Precision::double_precision; }
+  /// Whether the blocks of its state are all as large, as some formats want them.
+  virtual bool has_equal_blocks() const { return true; }
   /// What its times are.
   virtual couple::TimeKeeping times() const = 0;
   /// All quantities of its snapshots.

@@ -22,6 +22,7 @@ from .pictures import display, movie, view
 from .regions import regions
 from .steer import steer
 from .streams import attach, keys
+from .study import compare, sweep
 
 if TYPE_CHECKING:
     from ..launch.simulation import RunRequest
@@ -38,6 +39,8 @@ app = typer.Typer(
     "  sidestream list analyses                          every analysis there is\n"
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
+    "  sidestream sweep box.toml --vary hydro.cfl=.3,.6  a family of runs\n"
+    "  sidestream compare runs/lya --data flux_power     beside measurements, with chi squared\n"
     "  sidestream analyze runs/cosmology                 the analyses that it stored for later\n"
     "  sidestream attach runs/cosmology --task halos     a task of a run that goes on, in another job\n"
     "  sidestream steer runs/cosmology list              what of it may be changed while it goes on\n"
@@ -371,6 +374,8 @@ app.command(short_help="Show the pictures of a run on a wall of screens.")(displ
 app.command(short_help="Do the analyses that a run stored for later, or tasks with plot files.")(analyze)
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
 app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
+app.command(short_help="Run a configuration with keys varied: a family of runs.")(sweep)
+app.command(short_help="Draw runs beside measurements; chi squared.")(compare)
 app.command(short_help="Do a task of a run that goes on, in another job.")(attach)
 app.add_typer(steer, short_help="Change a run that goes on: knobs, pauses, checkpoints.")
 app.command(short_help="Make keys for streams that other machines can reach.")(keys)

@@ -23,7 +23,7 @@ def analyze(
         typer.Option(
             "--task",
             metavar="TASK",
-            help="With files: one task of CONFIG, or an analysis or suite with its defaults (default: all tasks).",
+            help="One task of CONFIG, or an analysis or suite with its defaults (default: all tasks).",
             show_default=False,
         ),
     ] = None,
@@ -32,13 +32,13 @@ def analyze(
         typer.Option(
             "--config",
             metavar="CONFIG",
-            help="With files: the tasks, a TOML file (default: the configuration of the run that wrote DATA).",
+            help="The tasks, a TOML file (default: the configuration of the run that wrote DATA).",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where results of files go (default: runs/<name of the first>)."),
+        typer.Option("--out", metavar="DIR", help="Where these results go (default: runs/<name of the first>)."),
     ] = None,
     settings: Settings = None,
     overwrite: Annotated[
@@ -59,6 +59,9 @@ def analyze(
     universe, neutral hydrogen and the like follow from ionisation equilibrium: with the background of the run that made
     the file, or that of --set heating.uv_background=NAME.
 
+    With --task or --config, DATA may be a run too: the tasks, which need not be those of the run, are done with every
+    snapshot that it stored, or else with its plot files.
+
     \b
     Examples:
       sidestream analyze runs/demo
@@ -66,6 +69,7 @@ def analyze(
       sidestream analyze runs/demo/plt* --task halos --out series
       sidestream analyze plt00123 --task gimlet --set heating.uv_background=onorbe17_middle
       sidestream analyze plt00123 --config tasks.toml --out results
+      sidestream analyze runs/demo --config tasks.toml --out results -n 4
     """
     from ..files.opening import is_run, is_there, open_run
     from ..files.snapshot import format_of
@@ -84,11 +88,12 @@ def analyze(
         with console.status(f"analysing {first}") as tell:
             made = later.analyze(open_run(first), count_of(ranks), launcher, tell)
     else:
+        folder = out or Path("runs") / first.name
+        if len(paths) == 1 and is_there(first) and is_run(first):
+            folder, paths = out or Path("runs") / f"{first.name}-analyzed", later.moments_of(open_run(first))
         if any(is_there(path) and is_run(path) for path in paths):
             raise UsageError("a run is analysed alone", hint="`sidestream analyze RUN`, or name its plot files")
-        request = later.FileTasks(
-            paths, out or Path("runs") / first.name, task, config, tuple(settings or ()), overwrite
-        )
+        request = later.FileTasks(paths, folder, task, config, tuple(settings or ()), overwrite)
         with console.status(f"analysing {first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")) as tell:
             made = len(later.analyze_files(request, count_of(ranks), launcher, tell).events.of("analysis"))
     console.say(f"{made} results were made")

@@ -90,8 +90,12 @@ class Picture:
                 writer.writerow(self.columns)
                 writer.writerows(zip(*self.columns.values(), strict=True))
         path = folder / f"{self.name}.png"
-        path.write_bytes(_drawn(self.figure, is_vector=False))
+        self.write_png(path)
         return path
+
+    def write_png(self, path: Path) -> None:
+        """Writes the picture alone, under any name."""
+        path.write_bytes(_drawn(self.figure, is_vector=False))
 
     def data_uri(self) -> str:
         """The picture as a `data:` address for a page of its own."""

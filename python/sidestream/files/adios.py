@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..error import Error
 from .snapshot import SnapshotFile
+
+if TYPE_CHECKING:
+    from .exports import Cells
 
 _OPEN_PMD = re.compile(r"^/?data/(?:(?P<iteration>\d+)/)?(?:meshes|fields)/(?P<name>.+)$")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # in the messages of ADIOS2
@@ -102,10 +105,10 @@ class AdiosSnapshot(SnapshotFile):
         with _told(self.path):
             return np.asarray(self._read(self._variables[name].name, start, count))
 
-    def _covering(self, name: str, level: int) -> NDArray[np.float64]:
-        if name in self._derived:
-            return super()._covering(name, level)
-        return self._part(name, (0, 0, 0), self._shape()).astype(np.float64, copy=False)
+    def _read_covering(self, field: str, level: int, part: Cells | None = None) -> NDArray[np.float64]:
+        low, high = part or ((0, 0, 0), self.cells())
+        start, count = low[::-1], [end - first for first, end in zip(low[::-1], high[::-1], strict=True)]
+        return self._part(field, start, count).astype(np.float64, copy=False)
 
 
 def open_adios(path: Path) -> AdiosSnapshot:

@@ -1,4 +1,4 @@
-"""`sidestream.open`: one door to everything on disk."""
+"""One door to everything on disk."""
 
 from __future__ import annotations
 
@@ -17,22 +17,8 @@ if TYPE_CHECKING:
 RESULT = ".nc"  # how the names of results end
 
 
-def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
-    """Opens what Sidestream and other codes write.
-
-    Args:
-        path: a run folder; a plot file or checkpoint of any format (of Nyx and other AMReX codes, FLASH, Enzo, ...);
-            a BP file of ADIOS2, whose last step is opened; or a single result file.
-
-    Returns:
-        A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint, and an `xarray.Dataset`, the table,
-        for a result.
-
-    Example:
-        >>> run = sidestream.open("runs/demo")
-        >>> plot = sidestream.open("runs/demo/plt00120")
-        >>> plot["density"].mean()
-    """
+def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type)
+    """Opens a run, a file of a state or a result: what `sidestream.open` says, of a run without its pictures."""
     try:
         target = Path(path)
     except TypeError as problem:

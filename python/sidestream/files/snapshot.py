@@ -9,7 +9,7 @@ import json
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ from ..error import Error
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
+
+    from .exports import Cells, Region
 
 CM_PER_MPC = 3.085677580962325e24
 GRAMS_PER_MSUN = 1.98841586e33
@@ -83,8 +85,8 @@ class Snapshot(ABC):
         self._derived: dict[str, tuple[Any, str]] = {}
 
     @abstractmethod
-    def _read_covering(self, field: str, level: int) -> NDArray[np.float64]:
-        """A field of its own on the whole domain at the resolution of `level`."""
+    def _read_covering(self, field: str, level: int, part: Cells | None = None) -> NDArray[np.float64]:
+        """A field of its own at the resolution of `level`, on the whole domain or a part."""
 
     @abstractmethod
     def _read_particles(self, species: str) -> dict[str, Any]:
@@ -257,6 +259,41 @@ class Snapshot(ABC):
         attributes = _unit(self.units[field]) | {"level": level} | self.attrs
         return xr.DataArray(values, self._centres(cells), ("z", "y", "x"), name=field, attrs=attributes)
 
+    def to_xarray(
+        self, fields: Sequence[str] | None = None, level: int = 0, region: Region | None = None
+    ) -> xr.Dataset:
+        """Fields at the resolution of `level` in one dataset over `z`, `y`, `x`, with units and centres of cells.
+
+        Args:
+            fields: their names, or those of their quantities; all by default.
+            level: of the resolution; coarser cells fill all finer ones in them.
+            region: the corners (x, y, z) of a part of the domain [`length_unit`]: the cells that reach into it, which
+                alone are read.
+
+        Example:
+            >>> plot.to_xarray(["density", "Temp"], level=2, region=((3, 3, 3), (5, 5, 5)))
+        """
+        from .exports import to_xarray
+
+        return to_xarray(self, fields, level, region)
+
+    def to_yt(self, fields: Sequence[str] | None = None) -> Any:
+        """The fields as a dataset of yt, with units, levels, redshift and cosmology.
+
+        A uniform grid is read at once; of a refined mesh, each box when yt asks for it, so the file has to stay. The
+        particles stay behind. Needs yt (`pip install "sidestream[yt]"`).
+
+        Args:
+            fields: their names, or those of their quantities; all by default.
+
+        Example:
+            >>> dataset = plot.to_yt()
+            >>> yt.ProjectionPlot(dataset, "z", ("gas", "density"))
+        """
+        from .exports import to_yt
+
+        return to_yt(self, fields)
+
     @property
     def species(self) -> list[str]:
         """The names of the species of particles: `dark_matter` where the file does not tell; none without particles."""
@@ -369,11 +406,11 @@ class Snapshot(ABC):
         """The file's name of a field that is asked for by its own or by that of its quantity."""
         return name if name in self.fields else self.quantities.get(name, name)
 
-    def _covering(self, field: str, level: int) -> NDArray[np.float64]:
+    def _covering(self, field: str, level: int, part: Cells | None = None) -> NDArray[np.float64]:
         if field not in self._derived:
-            return self._read_covering(field, level)
+            return self._read_covering(field, level, part)
         derived, _ = self._derived[field]
-        parts = [self._covering(self._named(name), level) for name in derived.of]
+        parts = [self._covering(self._named(name), level, part) for name in derived.of]
         with translated_errors():
             return np.asarray(derived(parts, self.attrs.get("scale_factor", 1.0), self._facts["gamma"]))
 
@@ -449,9 +486,9 @@ class SnapshotFile(Snapshot):
         with translated_errors():
             super().__init__(Path(path), extension().describe_file(str(path)))
 
-    def _read_covering(self, field: str, level: int) -> NDArray[np.float64]:
+    def _read_covering(self, field: str, level: int, part: Cells | None = None) -> NDArray[np.float64]:
         with translated_errors():
-            return np.asarray(extension().covering_grid(str(self.path), field, level))
+            return np.asarray(extension().covering_grid(str(self.path), field, level, *(part or ())))
 
     def _read_particles(self, species: str) -> dict[str, Any]:
         with translated_errors():

@@ -79,7 +79,7 @@ def _progress() -> Iterator[Callable[[int, int, str], None]]:
         TextColumn("{task.description}"),
         console=console.err(),
         transient=True,
-        disable=not console.err().is_terminal,
+        disable=not console.is_screen(),
     ) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, total, text: progress.update(task, completed=done, total=total, description=text)

@@ -12,6 +12,7 @@ from typing import Any
 from .. import console
 from ..error import Error, UsageError
 from ..files.origin import config_of
+from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
 from .launcher import PROGRAM
 from .programs import Tell, lines_of
@@ -98,6 +99,21 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
         words += ["--out", str(request.folder)]
         _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
     return Run(request.folder)
+
+
+def moments_of(run: Run) -> list[Path]:
+    """The snapshots that a run has stored, or else its plot files: one of each step, in their order.
+
+    Raises:
+        Error: the run has none.
+    """
+    kept = [output for output in all_outputs_in(run.folder) if output.kind == PLOT_FILE]
+    stored = [output for output in kept if output.is_stored_for_later]
+    files = {output.step: output.path for output in reversed(stored or kept)}  # of several of a step the first
+    if not files:
+        hint = 'a task with transport = "file" stores what it reads: sidestream run ... --set task.NAME.transport=file'
+        raise Error("the run has stored no snapshot and no plot file", run.folder, hint)
+    return [files[step] for step in sorted(files)]
 
 
 def _configuration(request: FileTasks, folder: Path) -> tuple[Path, str | None]:

@@ -33,7 +33,7 @@ class View(Protocol):
 
 def choose_view() -> View:
     """The live bar if stderr is a terminal."""
-    return LiveView() if console.err().is_terminal else LineView()
+    return LiveView() if console.is_screen() else LineView()
 
 
 class LineView:

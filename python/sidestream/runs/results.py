@@ -97,15 +97,22 @@ def _below_each_other(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> x
 def _stacked(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
     import xarray as xr
 
+    return stacked(datasets, xr.DataArray(np.asarray(steps, dtype=np.int64), dims="step", name="step"))
+
+
+def stacked(datasets: Sequence[xr.Dataset], axis: xr.DataArray) -> xr.Dataset:
+    """Results of one shape along a new dimension, that of `axis`; see `join_steps`."""
+    import xarray as xr
+
+    over = str(axis.dims[0])
     shared = [n for n in datasets[0].coords if n in AXES and all(_same(datasets[0], d, str(n)) for d in datasets[1:])]
     single = {name: datasets[0][name].variable for name in shared}
     varying = [d.drop_vars(shared).reset_coords().drop_attrs(deep=False) for d in datasets]
-    axis = xr.DataArray(np.asarray(steps, dtype=np.int64), dims="step", name="step")
     joined: xr.Dataset = xr.concat(varying, dim=axis, data_vars="all", join="outer")
-    joined = joined.assign_coords(single).assign_coords({n: ("step", v) for n, v in _moments(datasets).items()})
+    joined = joined.assign_coords(single).assign_coords({n: (over, v) for n, v in _moments(datasets).items()})
     common = _common_attributes(datasets)
     differing = _numbers_over_steps(datasets, {*common, *joined.variables, *MOMENT, "step"})
-    joined = joined.assign({name: ("step", values) for name, values in differing.items()})
+    joined = joined.assign({name: (over, values) for name, values in differing.items()})
     joined.attrs = common
     return joined
 

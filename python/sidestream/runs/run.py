@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from .mergers import MergerTree
+    from .series import Series
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -55,8 +56,7 @@ class Run:
     def steps(self, task: str) -> list[int]:
         """The steps for which `task` has a result, ascending."""
         self._check_task(task)
-        numbers = [path.stem for path in (self._results / task).glob("*.nc")]
-        return sorted(int(stem) for stem in numbers if stem.isdigit())
+        return list(self._paths(task))
 
     def result(self, task: str, step: int, dimension: str | tuple[str, ...] | None = None) -> xr.Dataset:
         """The result of `task` at one step; `step=-1` is the last one.
@@ -80,12 +80,23 @@ class Run:
 
     def __getitem__(self, task: str) -> xr.Dataset:
         """All results of `task` in one dataset: rows below each other, anything else stacked along `step`."""
-        from .results import ROWS, join_steps, load_result
-
-        steps = self.steps(task)
-        if not steps:
+        series = self.series(task)
+        if not series.steps:
             raise self._without_results(task)
-        return join_steps([load_result(self.result_path(task, step), ROWS) for step in steps], steps)
+        return series.load()
+
+    def series(self, task: str) -> Series:
+        """The results of `task`, none of which is read before it is asked for: for runs with many.
+
+        Example:
+            >>> series = run.series("halos")
+            >>> series.at(redshift=3.0)["mass"].max()
+            >>> series.column("mass")
+        """
+        from .series import Series
+
+        self._check_task(task)
+        return Series(task, self._paths(task))
 
     def merger_tree(self, task: str) -> MergerTree:
         """Which halo or region became which, over all steps of a task with `link = true`.
@@ -97,8 +108,7 @@ class Run:
         """
         from .mergers import read_merger_tree
 
-        results = {step: self.result_path(task, step) for step in self.steps(task)}
-        tree = read_merger_tree(results, self[task])
+        tree = read_merger_tree(self._paths(task), self[task])
         if tree is None:
             what = "regions" if self.analysis(task) == "regions" else "halos"
             raise Error(
@@ -178,7 +188,12 @@ class Run:
 
     def result_path(self, task: str, step: int) -> Path:
         """The file of one result."""
-        return next(p for p in (self._results / task).glob("*.nc") if p.stem.isdigit() and int(p.stem) == step)
+        return self._paths(task)[step]
+
+    def _paths(self, task: str) -> dict[int, Path]:
+        """The files of the results of a task, by step, ascending."""
+        found = {int(path.stem): path for path in (self._results / task).glob("*.nc") if path.stem.isdigit()}
+        return dict(sorted(found.items()))
 
     def _newest_attributes(self, task: str) -> dict[str, Any]:
         """Of the newest result; empty if there is none."""

@@ -60,13 +60,14 @@ std::vector<std::string> formats_for(const OutputKind& kind) {
 }
 
 // `precision`: of the state.
-core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeeping& times, io::Precision precision) {
+core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeeping& times, io::Precision precision,
+                                 const std::string& checkpoint_format = usual_checkpoint_format(true)) {
   const bool is_plotfile = kind.has_fields && !kind.is_checkpoint;
   const io::WriteOptions standard;
   std::vector<std::string> methods = io::write_methods().names();
   methods.insert(methods.begin(), "automatic");
   core::Table<Output> table("When and how a kind of file is written");
-  table.option("format", &Output::format, is_plotfile ? "nyx" : "sidestream")
+  table.option("format", &Output::format, is_plotfile ? "nyx" : checkpoint_format)
       .one_of(formats_for(kind))
       .doc("format of the file");
   couple::add_trigger_options(table, times);
@@ -204,6 +205,16 @@ void check_state(const core::Node& node, const OutputKind& kind, const io::Forma
         "take another format, such as \"sidestream\"");
 }
 
+void check_boxes(const core::Node& node, const OutputKind& kind, const io::Format& format, const SimulationPlan& plan) {
+  if (!kind.has_fields || format.takes_any_boxes || plan.has_equal_blocks()) return;
+  std::vector<std::string> others;
+  for (const std::string& name : formats_for(kind))
+    if (io::formats().named(name).takes_any_boxes) others.push_back(name);
+  core::reject(*node.find("format"),
+               fmt::format("the format `{}` takes blocks of equal size, which those of this run are not", format.name),
+               fmt::format("choose from: {}; or give each rank equal blocks", fmt::join(others, ", ")));
+}
+
 bool is_state(const mesh::Grid& grid) {
   return std::ranges::any_of(grid.quantities, &mesh::Quantity::is_state);
 }
@@ -222,7 +233,8 @@ void check_form(const core::Node& node, const std::string& form, const mesh::Gri
 
 OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
   const couple::TimeKeeping& times = run.coupling.times;
-  core::Table<Output> table = output_table(kind, times, run.plan->precision());
+  core::Table<Output> table =
+      output_table(kind, times, run.plan->precision(), usual_checkpoint_format(run.plan->has_equal_blocks()));
   table.ignore("write");
   const Output output = table.read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
@@ -238,6 +250,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.trigger = couple::Trigger(std::move(when));
   config.keep = output.keep;
   check_state(*node, kind, *config.file.format, grids.at("").quantities);
+  check_boxes(*node, kind, *config.file.format, *run.plan);
   check_method(*node, *config.file.format, output.method);
   if (run.begins_anew) check_write_keys(*node, *config.file.format, output);
   config.file.options.method = output.method == "automatic" ? "" : output.method;
@@ -392,11 +405,15 @@ RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registr
   return config;
 }
 
+std::string usual_checkpoint_format(bool has_equal_blocks) {
+  return has_equal_blocks ? "sidestream" : "raw";
+}
+
 std::vector<core::Option> run_options() {
   return run_table().options();
 }
-std::vector<core::Option> checkpoint_options() {
-  return output_table(output_kinds().named("checkpoint"), {}, io::Precision::double_precision).options();
+std::vector<core::Option> output_options(const std::string& kind) {
+  return output_table(output_kinds().named(kind), {}, io::Precision::double_precision).options();
 }
 
 void require_memory(const RunConfig& config, int computing, int here) {

@@ -105,7 +105,7 @@ nlohmann::json Outputs::write_by_hand(Simulation& simulation) {
 void Outputs::prepare_checkpoints() {
   if (config_.checkpoint) return;
   config_.checkpoint.emplace();
-  config_.checkpoint->file.format = &io::formats().named("sidestream");
+  config_.checkpoint->file.format = &io::formats().named(usual_checkpoint_format(config_.plan->has_equal_blocks()));
   config_.checkpoint->file.kind = io::FileKind::checkpoint;
 }
 
@@ -122,7 +122,7 @@ void Outputs::write_last(Simulation& simulation, bool may_go_on) {
     commit_pending();
     write_checkpoint(simulation, couple::CheckpointPoint::end);
   }
-  report_written(true);
+  finish_writing();
 }
 
 void Outputs::write_plotfile(Simulation& simulation, const OutputConfig& config, std::int64_t& last) {

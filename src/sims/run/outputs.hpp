@@ -48,6 +48,8 @@ class Outputs {
   /// At the end of a run, after `write_due`: writes a checkpoint if the run may go on another time or one was put off,
   /// and waits for what is written behind the simulation.
   void write_last(Simulation& simulation, bool may_go_on);
+  /// The latter alone.
+  void finish_writing() { report_written(true); }
 
   /// How the pending checkpoint stands. The first rank commits it as soon as it can and knows; the ranks agree by the
   /// maximum of what `step_commit` gives on each of them and hand it to `take`. An answer that was not taken is given

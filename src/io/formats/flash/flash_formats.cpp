@@ -115,6 +115,7 @@ Format entry(const Member& member) {
   }
   format.methods = methods_for(member.kind.container);
   format.compresses = member.kind.container == Container::hdf5 && member.kind.layout == FlashLayout::standard;
+  format.takes_any_boxes = false;
   format.write = [kind = member.kind](const comm::Communicator& comm, const std::string& path,
                                       const FileContent& content, const WriteOptions& options) {
     return write_flash(comm, path, content, options, kind);

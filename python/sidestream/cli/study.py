@@ -1,0 +1,230 @@
+"""`sidestream sweep` and `compare`: families of runs, and runs beside measurements."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .. import console
+from ..error import Error, UsageError
+from .options import Json, Launcher
+
+if TYPE_CHECKING:
+    from ..launch.sweep import Outcome
+    from ..runs.family import Family
+    from ..study.compare import Comparison
+
+
+def sweep(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="The configuration, a TOML file.", show_default=False)
+    ],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=A,B,C", help="A key and its values; repeatable: every combination is run."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", metavar="N", help="Every combination with the seeds 1 to N.", show_default=False),
+    ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option(
+            "-n", "--ranks", metavar="RANKS", help="MPI ranks of each run (default: the cores there are over -j)."
+        ),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option("-j", "--at-once", metavar="RUNS", help="Runs at a time (default: as many as the cores allow)."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key of all runs; repeatable.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The family's folder (default: runs/<name of CONFIG>-sweep)."),
+    ] = None,
+    launcher: Launcher = None,
+    as_json: Json = False,
+) -> int:
+    """Run a configuration with some of its keys varied: a folder a run, and a table of them, DIR/sweep.json.
+
+    All runs are checked before the first begins. One that fails stops no other. The same command again goes on with
+    what is not done: finished runs stay as they are, others go on from their newest checkpoint. Ctrl-C stops those that
+    go on after their steps. `sidestream.open_many(DIR)` in Python has the results over the varied keys.
+
+    \b
+    Examples:
+      sidestream sweep box.toml --vary cosmology.omega_m=0.28,0.3,0.32 --seeds 4 -n 2
+      sidestream sweep box.toml --vary mesh.cells=[32,32,32],[64,64,64] --vary hydro.cfl=0.3,0.6 --out runs/resolution
+    """
+    from ..launch import sweep as sweeps
+    from ..launch.launcher import default_ranks
+    from ..machine import available_cores
+
+    for name, number in (("-n", ranks), ("-j", at_once), ("--seeds", seeds)):
+        if number is not None and number < 1:
+            raise UsageError(f"{name} {number} is less than one", hint=f"{name} takes 1 or more")
+    if ranks is None:
+        ranks = max(1, available_cores() // at_once) if at_once else default_ranks()
+    folder = out or Path("runs") / f"{config.stem}-sweep"
+    family = _family(config, folder, vary or [], seeds, settings or [])
+    outcomes = sweeps.sweep(sweeps.SweepRequest(config, family, ranks, at_once, launcher))
+    if as_json:
+        console.print_json([{"name": o.member.name, "values": o.member.values, "status": o.status} for o in outcomes])
+    else:
+        _print(outcomes, folder)
+    return 0 if all(outcome.status == sweeps.DONE for outcome in outcomes) else 1
+
+
+def _family(config: Path, folder: Path, vary: list[str], seeds: int | None, settings: list[str]) -> Family:
+    from ..launch import simulation
+    from ..launch.sweep import seed_key
+    from ..runs.family import family
+
+    keys: dict[str, list[str]] = {}
+    for text in vary:
+        key, is_set, values = text.partition("=")
+        if not is_set or not key.strip() or not values.strip():
+            raise UsageError(f"`{text}` is no key with values", hint="write --vary cosmology.omega_m=0.28,0.3,0.32")
+        if key.strip() in keys:
+            raise UsageError(f"the key `{key.strip()}` is varied twice", hint="give all its values in one --vary")
+        keys[key.strip()] = _split(values)
+    if seeds is not None:
+        verdict = simulation.check(simulation.RunRequest(config, folder, 1, settings), as_json=True)
+        if verdict.code != 0:
+            problem = Error.from_text(verdict.messages.strip())
+            raise UsageError(problem.what, problem.where, problem.hint)
+        key = seed_key(str(json.loads(verdict.output)["simulation"]))
+        if key in keys:
+            raise UsageError(f"--seeds and --vary {key} exclude each other", hint="give the seeds in one of the two")
+        keys[key] = [str(seed) for seed in range(1, seeds + 1)]
+    try:
+        return family(folder, keys, settings)
+    except Error as problem:
+        raise UsageError(problem.what, problem.where, problem.hint) from problem
+
+
+def _split(text: str) -> list[str]:
+    """The values between commas that are in no brackets or quotes."""
+    values, depth, quote, word = [], 0, "", ""
+    for letter in text:
+        if letter == "," and depth == 0 and not quote:
+            values.append(word.strip())
+            word = ""
+            continue
+        if quote or letter in "\"'":
+            quote = "" if letter == quote else quote or letter
+        depth += (letter in "[{") - (letter in "]}")
+        word += letter
+    return [*values, word.strip()]
+
+
+def _print(outcomes: list[Outcome], folder: Path) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("run", "status"):
+        table.add_column(title)
+    for outcome in outcomes:
+        table.add_row(outcome.member.name, outcome.status + (", as before" if outcome.was_done else ""))
+    console.out().print(table)
+    console.out().print(f"family  {folder}", soft_wrap=True)
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)],
+    data: Annotated[
+        str,
+        typer.Option(
+            "--data",
+            metavar="NAME",
+            help="The measurement: flux_power, thermal_state, or one table.",
+            show_default=False,
+        ),
+    ],
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="NAME", help="The task (default: the only one).", show_default=False)
+    ] = None,
+    within: Annotated[
+        float, typer.Option("--within", metavar="DZ", help="How far the redshifts of results and data may be apart.")
+    ] = 0.1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="The picture (default: compare-<NAME>.png).", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw runs beside measurements, and print chi squared with its degrees of freedom and the covariance used.
+
+    A result and a measurement belong together where each is nearest in redshift to the other, at most DZ apart. Of the
+    flux power, points between the longest wave of the box and waves of eight cells count; between its modes the power
+    of a run is interpolated in log k and log P. Nothing is fitted: each point is a degree of freedom.
+
+    \b
+    Examples:
+      sidestream compare runs/demo --data flux_power
+      sidestream compare runs/cold runs/warm --data flux_power.karacayli2022 --out dark_matter.png
+    """
+    from ..files.opening import open_run
+    from ..study import compare as comparing
+    from ..study.overlay import overlay
+
+    if not within >= 0:
+        raise UsageError(f"--within {within} is less than zero", hint="it is a distance in redshift")
+    made = comparing.compare([open_run(run) for run in runs], data, task, within)
+    picture = overlay(made, data)
+    path = out or Path(f"{picture.name}.png")
+    try:
+        picture.write_png(path)
+    except OSError as problem:
+        raise Error(f"the picture cannot be written: {problem.strerror}", path) from problem
+    rows = [_row(one) for one in made]
+    if as_json:
+        console.print_json({"covariance": comparing.COVARIANCE, "picture": str(path), "comparisons": rows})
+        return
+    _print_comparisons(made, comparing.COVARIANCE)
+    console.out().print(f"picture     {path}", soft_wrap=True)
+
+
+def _row(one: Comparison) -> dict[str, object]:
+    redshifts = (
+        {} if one.redshift != one.redshift else {"redshift": one.redshift, "result_redshift": one.result_redshift}
+    )
+    return {
+        "run": one.run,
+        "data": one.data,
+        "quantity": one.quantity,
+        **redshifts,
+        "chi_squared": one.chi_squared,
+        "degrees_of_freedom": one.degrees_of_freedom,
+    }
+
+
+def _print_comparisons(made: list[Comparison], covariance: str) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("run", "data", "of"):
+        table.add_column(title)
+    for title in ("z of data", "z of run", "chi^2", "degrees of freedom"):
+        table.add_column(title, justify="right")
+    for one in made:
+        moments = ["-" if z != z else f"{z:.3f}" for z in (one.redshift, one.result_redshift)]
+        table.add_row(
+            one.run,
+            one.data,
+            one.quantity.split(" ")[0],
+            *moments,
+            f"{one.chi_squared:.2f}",
+            str(one.degrees_of_freedom),
+        )
+    console.out().print(table)
+    for run in dict.fromkeys(one.run for one in made):
+        own = [one for one in made if one.run == run]
+        total, points = sum(one.chi_squared for one in own), sum(one.degrees_of_freedom for one in own)
+        console.out().print(f"all of {run}: chi^2 {total:.2f}, {points} degrees of freedom", soft_wrap=True)
+    console.out().print(f"covariance  {covariance}: errors of the tables, added in quadrature", soft_wrap=True)

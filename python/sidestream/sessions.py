@@ -1,0 +1,395 @@
+"""Sessions: analyses, files, restarts and a live view of a Python program that takes its own steps.
+
+Example:
+    >>> with sidestream.session("analyses.toml", "runs/heat", comm=MPI.COMM_WORLD) as run:
+    ...     if run.comm is not None:                    # else this rank was a sidecar, and the run is over
+    ...         run.mesh((64, 64, 64), blocks=np.s_[lo:hi, :, :])
+    ...         run.field("temperature", temperature, unit="K")
+    ...         step, time = run.begin()
+    ...         while run.goes_on:
+    ...             ...                                 # a step
+    ...             run.step(step := step + 1, time)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays.blocks import handle_of
+from .core import extension, translated_errors
+from .error import Error
+from .launch.launcher import PROGRAM, find_program
+
+__all__ = ["Session", "session"]
+
+Triple = tuple[int, int, int]
+Problem = tuple[str, str, str]
+TYPES = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+
+
+def session(
+    config: str | PathLike[str] | None,
+    folder: str | PathLike[str],
+    *,
+    comm: Any = None,
+    name: str = "host",
+    existing: str = "refuse",
+    overrides: Sequence[str] = (),
+    catches_signals: bool = False,
+    quiet: bool = False,
+) -> Session:
+    """Opens a run beside this program. Collective on `comm`; errors are those of all ranks.
+
+    Ranks that the configuration sets aside for analyses (`coupling.sidecars`) return when the run has ended.
+
+    Args:
+        config: TOML file of tasks, outputs and coupling, without a simulation.
+        folder: of the run.
+        comm: an mpi4py communicator; without it this process is alone.
+        name: of the program, for reports.
+        existing: an earlier run in the folder: "refuse", "overwrite", or "resume" from its newest checkpoint, if any.
+        overrides: keys of the configuration: "task.slice.every=5".
+        catches_signals: SIGINT, SIGTERM and SIGUSR1 end the run after the present step.
+        quiet: no line for each step.
+    """
+    return Session(config, folder, comm, name, existing, overrides, catches_signals, quiet)
+
+
+class Session:
+    """A run beside a Python program; made by `session`."""
+
+    def __init__(
+        self,
+        config: str | PathLike[str] | None,
+        folder: str | PathLike[str],
+        comm: Any,
+        name: str,
+        existing: str,
+        overrides: Sequence[str],
+        catches_signals: bool,
+        quiet: bool,
+    ) -> None:
+        self._arrays: dict[str, Any] = {}  # kept alive while the run may read them
+        self._blocks: list[tuple[int, Triple, Triple]] = []  # level, first cell, end: along z, y, x
+        self._ghosts: Triple = (0, 0, 0)
+        self.status: str | None = None  #: how the run ended: "finished", "incomplete", "interrupted" or "stopped"
+        with translated_errors():
+            self._run = extension().Session(
+                comm=handle_of(comm),
+                name=name,
+                config="" if config is None else fspath(config),
+                overrides=list(overrides),
+                folder=fspath(folder),
+                existing=existing,
+                job_program=_job_program(),
+                catches_signals=catches_signals,
+                tells_steps=not quiet,
+                tell=lambda line: print(line, flush=True),
+                problem=None,
+            )
+            if not self._run.computes:
+                self._run.serve()
+        self.comm = self._own_comm(comm)  #: of the ranks that compute, to be used instead; None on a sidecar
+
+    def _own_comm(self, comm: Any) -> Any:
+        if not self._run.computes or comm is None:
+            return None if comm is not None else _Alone()
+        return type(comm).f2py(self._run.compute) if hasattr(type(comm), "f2py") else comm
+
+    def mesh(
+        self,
+        shape: Sequence[int],
+        *,
+        blocks: Any = None,
+        levels: Sequence[int] | None = None,
+        lengths: Sequence[float] | None = None,
+        periodic: bool | Sequence[bool] = True,
+        unit: str = "",
+        ghosts: int | Sequence[int] = 0,
+    ) -> None:
+        """Says what the program computes on, before `begin` and where it changes: fields are given anew then.
+
+        Everything is along z, y, x as NumPy's axes are; domains of fewer axes lack the first ones. Collective on
+        `comm`.
+
+        Args:
+            shape: cells of the whole domain on level 0.
+            blocks: of this rank: a tuple of slices, or a list of such tuples; the whole domain without them.
+            levels: of each block, 0 the coarsest; cells of a level are half as large as those of the one before, and
+                finer blocks hide what they cover.
+            lengths: of the domain; by default those of cells of side 1.
+            periodic: whether the domain goes on at its opposite faces.
+            unit: of lengths; "Mpc" are comoving.
+            ghosts: layers of ghost cells around each block in its array.
+        """
+        problem: Problem | None = None
+        cells, sides, are_periodic, rim = (1, 1, 1), (1.0, 1.0, 1.0), (True, True, True), (0, 0, 0)
+        found: list[tuple[int, Triple, Triple]] = []
+        try:
+            cells = _triple(shape, "shape", 1)
+            sides = _sides(lengths, cells, len(shape))
+            are_periodic = _flags(periodic, len(shape))
+            rim = _rim(ghosts, len(shape))
+            found = _blocks_of(blocks, levels, tuple(shape))
+        except Error as caught:
+            problem = (caught.what, caught.where, caught.hint)
+        with translated_errors():
+            self._run.set_mesh(
+                cells=cells[::-1],
+                lengths=sides[::-1],
+                periodic=are_periodic[::-1],
+                unit=unit,
+                ghosts=rim[::-1],
+                blocks=[(level, lo[::-1], hi[::-1]) for level, lo, hi in found],
+                problem=problem,
+            )
+        self._blocks, self._ghosts = found, rim
+        self._arrays.clear()
+
+    def field(self, name: str, arrays: Any, *, unit: str = "", meaning: str = "", is_state: bool = True) -> None:
+        """Says where a quantity lies; again where its array is another. All ranks give the same in the same order.
+
+        The array is read where it lies, and written only by a restart. Where its last axis is contiguous and of single
+        or double precision nothing is ever copied; else it is converted when somebody asks for it. Local.
+
+        Args:
+            name: "gas_density", "velocity_x", ...: `sidestream list quantities` has those that analyses know.
+            arrays: with ghost cells, of the shape of the block of this rank, or a list, one for each block.
+            unit: as told; without it none is.
+            meaning: in a line.
+            is_state: whether checkpoints hold it and a restart fills it.
+        """
+        given = [arrays] if isinstance(arrays, np.ndarray) else list(arrays)
+        if len(given) != len(self._blocks):
+            raise Error(
+                f"{len(given)} arrays for {len(self._blocks)} blocks",
+                where=f"field `{name}`",
+                hint="call `mesh` first, then give one for each block of this rank, in its order",
+            )
+        types = {array.dtype.name for array in given} or {"float64"}
+        if len(types) > 1 or not types <= TYPES:
+            raise Error(f"the arrays are of {', '.join(sorted(types))}", where=f"field `{name}`", hint="give real ones")
+        memory = [self._memory(name, array, lo, hi) for array, (_, lo, hi) in zip(given, self._blocks, strict=True)]
+        with translated_errors():
+            self._run.set_field(
+                name=name, unit=unit, meaning=meaning, is_state=is_state, type=types.pop(), blocks=memory
+            )
+        self._arrays[name] = given
+
+    def _memory(self, name: str, array: NDArray[Any], lo: Triple, hi: Triple) -> tuple[int, Triple]:
+        wanted = tuple(b - a + 2 * g for a, b, g in zip(lo, hi, self._ghosts, strict=True))
+        full = array.reshape((1,) * (3 - array.ndim) + array.shape) if array.ndim < 3 else array
+        if full.shape != wanted:
+            raise Error(
+                f"an array has the shape {array.shape}, its block with ghost cells {wanted}", where=f"field `{name}`"
+            )
+        if any(stride % full.itemsize for stride in full.strides):
+            raise Error("an array does not lie on whole elements", where=f"field `{name}`", hint="give a copy")
+        z, y, x = (stride // full.itemsize for stride in full.strides)
+        return full.ctypes.data, (x, y, z)
+
+    def particles(
+        self,
+        name: str,
+        ids: NDArray[np.int64],
+        positions: Sequence[NDArray[np.float64]],
+        *,
+        attributes: Mapping[str, NDArray[np.float64]] | None = None,
+        units: Mapping[str, str] | None = None,
+        mass: float = 0.0,
+    ) -> None:
+        """Says where particles lie, on whatever rank; again before each step after which they have moved in memory.
+
+        Local.
+
+        Args:
+            name: of their kind.
+            ids: different from each other over all ranks.
+            positions: along x, y and z, in the unit of `lengths`.
+            attributes: by name, alike on all ranks.
+            units: of attributes.
+            mass: of each, when all are alike.
+        """
+        numbers = [np.ascontiguousarray(values, np.float64) for values in positions]
+        numbered = np.ascontiguousarray(ids, np.int64)
+        others = {key: np.ascontiguousarray(values, np.float64) for key, values in (attributes or {}).items()}
+        if len(numbers) != 3 or any(values.shape != numbered.shape for values in (*numbers, *others.values())):
+            raise Error("ids, positions and attributes are not as many", where=f"species `{name}`")
+        with translated_errors():
+            self._run.set_particles(
+                name=name,
+                count=len(numbered),
+                ids=numbered.ctypes.data,
+                positions=tuple(values.ctypes.data for values in numbers),
+                attributes=[(key, (units or {}).get(key, ""), values.ctypes.data) for key, values in others.items()],
+                mass=mass,
+            )
+        self._arrays[f"particles {name}"] = (numbered, numbers, others)
+
+    def restored_particles(self, name: str) -> dict[str, NDArray[Any]]:
+        """Those of a kind in the checkpoint that the run went on from: "id", "x", "y", "z" and attributes. Local."""
+        with translated_errors():
+            found: dict[str, NDArray[Any]] = self._run.restored(name)
+        return found
+
+    def number(self, name: str, value: float) -> None:
+        """A number that triggers, tasks and files may use, alike on all ranks. Local."""
+        self._run.set_number(name, value)
+
+    def scale_factor(self, value: float) -> None:
+        """Where the universe expands: a = 1 / (1 + z), from before `begin` on. Local."""
+        self._run.set_scale_factor(value)
+
+    def done(self, share: float) -> None:
+        """How much of the run is done, from 0 to 1, at which no step follows. Local."""
+        self._run.set_progress(share)
+
+    def add_knob(self, name: str, value: float, low: float, high: float, meaning: str = "") -> None:
+        """A number that `sidestream steer` may change; `knob` has its value. Before `begin`. Local."""
+        with translated_errors():
+            self._run.add_knob(name, meaning, low, high, value)
+
+    def knob(self, name: str) -> float:
+        """The present value of a number that may be steered. Local."""
+        with translated_errors():
+            return float(self._run.knob(name))
+
+    def begin(self, step: int = 0, time: float = 0.0) -> tuple[int, float]:
+        """The state before the first step, with what is due there. Returns step and time.
+
+        Where the run goes on from a checkpoint, fields that are state are filled, and step and time are those of it.
+        Collective on `comm`.
+        """
+        with translated_errors():
+            found: tuple[int, float] = self._run.begin(step, time)
+        return found
+
+    @property
+    def is_restarted(self) -> bool:
+        """Whether `begin` took a checkpoint."""
+        return bool(self._run.is_restarted)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another step is to be taken: not at a limit, at a share of 1, by steering or a signal."""
+        return bool(self._run.goes_on)
+
+    def wants(self, name: str) -> bool:
+        """Whether tasks that are due by their number of steps read the quantity after the next step. Local."""
+        return bool(self._run.wants(name))
+
+    def next_time(self, time: float) -> float | None:
+        """The next time after `time` that a task wants, to land on. Local."""
+        found: float | None = self._run.next_time(time)
+        return found
+
+    def step(self, step: int, time: float) -> None:
+        """Tells that a step has been taken: does what is due. Collective on `comm`."""
+        with translated_errors():
+            self._run.step(step, time)
+
+    def progress(self) -> None:
+        """Lets transfers go on, within long steps. Local and cheap."""
+        self._run.progress()
+
+    def close(self) -> None:
+        """Ends the run and waits for what it has begun; `status` says how it ended. Collective on `comm`."""
+        if self.status is not None or not self._run.computes:
+            return
+        self.status = "interrupted"
+        with translated_errors():
+            self.status = self._run.end()
+        self._arrays.clear()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
+    ) -> None:
+        # A rank that fails alone cannot end the run: the others wait for it somewhere.
+        if kind is None or not self._run.has_begun:
+            self.close()
+
+
+class _Alone:
+    """The communicator of one process, without mpi4py."""
+
+    rank, size = 0, 1
+
+
+def _job_program() -> str:
+    try:
+        return str(find_program(PROGRAM))
+    except Error:
+        return ""
+
+
+def _triple(numbers: Sequence[int], what: str, least: int) -> Triple:
+    whole = [int(number) for number in numbers]
+    if not 1 <= len(whole) <= 3 or any(number < least for number in whole):
+        raise Error(f"`{what}` is {tuple(numbers)!r}", hint=f"give one to three whole numbers, {least} or more")
+    z, y, x = [least] * (3 - len(whole)) + whole
+    return z, y, x
+
+
+def _sides(lengths: Sequence[float] | None, cells: Triple, axes: int) -> tuple[float, float, float]:
+    if lengths is None:
+        return float(cells[0]), float(cells[1]), float(cells[2])
+    given = [float(length) for length in lengths]
+    if len(given) != axes or not all(0.0 < length < float("inf") for length in given):
+        raise Error(f"`lengths` is {lengths!r}", hint=f"give {axes} numbers above 0")
+    z, y, x = [1.0] * (3 - axes) + given
+    return z, y, x
+
+
+def _flags(periodic: bool | Sequence[bool], axes: int) -> tuple[bool, bool, bool]:
+    words = [bool(periodic)] * axes if isinstance(periodic, (bool, np.bool_)) else [bool(word) for word in periodic]
+    if len(words) != axes:
+        raise Error(f"`periodic` is {periodic!r}", hint=f"give one word, or {axes}")
+    z, y, x = [True] * (3 - axes) + words
+    return z, y, x
+
+
+def _rim(ghosts: int | Sequence[int], axes: int) -> Triple:
+    layers = [int(ghosts)] * axes if isinstance(ghosts, (int, np.integer)) else [int(layer) for layer in ghosts]
+    if len(layers) != axes or any(layer < 0 for layer in layers):
+        raise Error(f"`ghosts` is {ghosts!r}", hint=f"give one number, or {axes}, 0 or more")
+    z, y, x = [0] * (3 - axes) + layers
+    return z, y, x
+
+
+def _blocks_of(blocks: Any, levels: Sequence[int] | None, shape: tuple[int, ...]) -> list[tuple[int, Triple, Triple]]:
+    if blocks is None:
+        given: list[tuple[slice, ...]] = [tuple(slice(0, cells) for cells in shape)]
+    elif isinstance(blocks, (tuple, slice)):
+        given = [blocks if isinstance(blocks, tuple) else (blocks,)]
+    else:
+        given = [block if isinstance(block, tuple) else (block,) for block in blocks]
+    of_level = [0] * len(given) if levels is None else [int(level) for level in levels]
+    if any(level < 0 for level in of_level):
+        raise Error(f"a block has the level {min(of_level)}", hint="levels are counted from 0, the coarsest")
+    if len(of_level) != len(given):
+        raise Error(f"{len(of_level)} levels for {len(given)} blocks", hint="give one for each")
+    return [(level, *_box_of(block, level, shape)) for block, level in zip(given, of_level, strict=True)]
+
+
+def _box_of(block: tuple[slice, ...], level: int, shape: tuple[int, ...]) -> tuple[Triple, Triple]:
+    lo, hi = [], []
+    for axis, cells in enumerate(shape):
+        part = block[axis] if axis < len(block) else slice(None)
+        if not isinstance(part, slice) or part.step not in (None, 1):
+            raise Error(f"a block is {block!r}", hint="give slices without a step: np.s_[0:32, :, :]")
+        end = cells << level if cells > 1 else cells
+        lo.append(0 if part.start is None else int(part.start))
+        hi.append(end if part.stop is None else int(part.stop))
+    flat = 3 - len(shape)
+    z, y, x = [0] * flat + lo
+    z_end, y_end, x_end = [1] * flat + hi
+    return (z, y, x), (z_end, y_end, x_end)

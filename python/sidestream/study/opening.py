@@ -1,0 +1,53 @@
+"""`sidestream.open`: one door to everything on disk, for those who study it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..files import opening
+from ..runs.run import Run
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..files.snapshot import SnapshotFile
+    from .gallery import Gallery
+
+
+class OpenedRun(Run):
+    """A run that draws itself."""
+
+    def plot(self, task: str | None = None) -> Gallery:
+        """The pictures of a task, or of all tasks and the run itself, as the report has them; a notebook shows them.
+
+        Raises:
+            Error: there is no such task, or nothing that could be drawn.
+
+        Example:
+            >>> run.plot("halos")
+            >>> run.plot("spectra")[0].figure.axes[0].set_ylim(1, 1e4)   # figures of matplotlib, to change at will
+        """
+        from .gallery import gallery
+
+        return gallery(self, task)
+
+
+def open(path: str | os.PathLike[str]) -> OpenedRun | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
+    """Opens what Sidestream and other codes write.
+
+    Args:
+        path: a run folder; a plot file or checkpoint of any format (of Nyx and other AMReX codes, FLASH, Enzo, ...);
+            a BP file of ADIOS2, whose last step is opened; or a single result file.
+
+    Returns:
+        A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint, and an `xarray.Dataset`, the table,
+        for a result.
+
+    Example:
+        >>> run = sidestream.open("runs/demo")
+        >>> plot = sidestream.open("runs/demo/plt00120")
+        >>> plot["density"].mean()
+    """
+    opened = opening.open(path)
+    return OpenedRun(opened.folder) if isinstance(opened, Run) else opened

@@ -1,0 +1,141 @@
+"""`sidestream compare`: chi squared beside measurements, computed again from the files by NumPy alone."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import sidestream
+from calls import Done, command
+from synthetic_forest import forest, write_forest
+
+TABLES = Path(sidestream.__file__).parent / "measurements"
+REDSHIFTS = [5.0, 4.2, 3.03, 2.4]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two made-up runs, of which the second has twice the power."""
+    folder = tmp_path_factory.mktemp("forests")
+
+    def brighter(redshift: float):
+        made = forest(redshift)
+        made["mean_dimensionless_power"] *= 2
+        return made
+
+    write_forest(folder / "one", REDSHIFTS)
+    write_forest(folder / "two", REDSHIFTS, forest=brighter)
+    return folder
+
+
+def compare(folder: Path, *words: object) -> Done:
+    return command(folder, "compare", *words)
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with (TABLES / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def chi_squared_of_power(result: Path, paper: str, redshift: float) -> tuple[float, int]:
+    """From the bytes of the result and of the table, a point after the other."""
+    with h5py.File(result) as file:
+        k = file["k_velocity"][0]
+        power = np.pi * file["mean_dimensionless_power"][:] / k
+    total, points = 0.0, 0
+    for row in table(f"flux_power_{paper}"):
+        at, error = float(row["k_s_km"]), np.hypot(*(float(row.get(f"sigma_{n}", 0)) for n in ("stat", "syst")))
+        error = float(row["sigma_total"]) if "sigma_total" in row else error
+        if float(row["z"]) != redshift or not k[0] <= at <= k[-1] / 4:
+            continue
+        after = int(np.searchsorted(k, at))
+        share = np.log(at / k[after - 1]) / np.log(k[after] / k[after - 1])
+        found = power[after - 1] ** (1 - share) * power[after] ** share
+        total, points = total + ((found - float(row["P_km_s"])) / error) ** 2, points + 1
+    return total, points
+
+
+def test_chi_squared_is_that_of_the_tables(runs: Path) -> None:
+    done = compare(runs, "one", "two", "--data", "flux_power", "--out", "picture.png", "--json")
+
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["covariance"] == "diagonal"
+    assert (runs / "picture.png").read_bytes()[:4] == b"\x89PNG"
+    found = answer["comparisons"]
+    assert {row["run"] for row in found} == {"one", "two"}
+    assert {row["data"].split(".")[1] for row in found} >= {"chabanier2019", "karacayli2022", "karacayli2024"}
+    for row in found:
+        step = REDSHIFTS.index(row["result_redshift"]) + 1
+        result = runs / row["run"] / "results" / "forest" / f"{step:05d}.nc"
+        expected, points = chi_squared_of_power(result, row["data"].split(".")[1], row["redshift"])
+        assert row["chi_squared"] == pytest.approx(expected, rel=1e-10)
+        assert row["degrees_of_freedom"] == points > 0
+
+
+def test_moments_belong_together_that_are_nearest_to_each_other(runs: Path) -> None:
+    found = json.loads(compare(runs, "one", "--data", "flux_power.chabanier2019", "--json").stdout)["comparisons"]
+
+    moments = {(row["redshift"], row["result_redshift"]) for row in found}
+    assert moments == {(4.2, 4.2), (3.0, 3.03), (2.4, 2.4)}
+    exact = compare(runs, "one", "--data", "flux_power.chabanier2019", "--json", "--within", 0.01)
+    assert {row["redshift"] for row in json.loads(exact.stdout)["comparisons"]} == {4.2, 2.4}
+
+
+def test_the_thermal_state_is_compared_with_the_error_on_the_side_of_the_run(runs: Path) -> None:
+    done = compare(runs, "one", "--data", "thermal_state.gaikwad2021", "--task", "gas", "--json")
+
+    found = {row["quantity"].split()[0]: row for row in json.loads(done.stdout)["comparisons"]}
+    expected, points = {"T0": 0.0, "gamma": 0.0}, 0
+    for row in table("thermal_state"):
+        z = float(row["z"])
+        nearest = min(REDSHIFTS, key=lambda run: abs(run - z))
+        others = [abs(float(r["z"]) - nearest) for r in table("thermal_state") if r["source"] == "gaikwad2021"]
+        if row["source"] != "gaikwad2021" or abs(nearest - z) > min(0.1, min(others)) + 1e-9:
+            continue
+        with h5py.File(runs / "one" / "results" / "gas" / f"{REDSHIFTS.index(nearest) + 1:05d}.nc") as file:
+            temperature, slope = (file.attrs[n].item() for n in ("mean_density_temperature", "temperature_slope"))
+        error = float(row["T0_up"] if temperature > float(row["T0_K"]) else row["T0_down"])
+        expected["T0"] += ((temperature - float(row["T0_K"])) / error) ** 2
+        expected["gamma"] += ((slope - float(row["gamma"])) / float(row["gamma_error"])) ** 2
+        points += 1
+    assert points > 0
+    for name, row in found.items():
+        assert row["chi_squared"] == pytest.approx(expected[name], rel=1e-10)
+        assert row["degrees_of_freedom"] == points
+
+
+def test_the_table_says_sums_and_the_covariance(runs: Path) -> None:
+    done = compare(runs, "one", "two", "--data", "flux_power.karacayli2022")
+
+    assert done.returncode == 0, done.stderr
+    assert "covariance  diagonal: errors of the tables, added in quadrature" in done.stdout
+    assert "picture     compare-flux_power.karacayli2022.png" in done.stdout
+    rows = json.loads(compare(runs, "one", "--data", "flux_power.karacayli2022", "--json").stdout)["comparisons"]
+    total, points = sum(row["chi_squared"] for row in rows), sum(row["degrees_of_freedom"] for row in rows)
+    assert f"all of one: chi^2 {total:.2f}, {points} degrees of freedom" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["one", "--data", "flux_pwer"], 2, "did you mean `flux_power`?"),
+        (["one", "--data", "flux_power", "--within", "-1"], 2, "less than zero"),
+        (["one", "--data", "flux_power.irsic2017", "--within", "0.001", "--task", "forest"], 0, ""),
+        (["one", "--data", "flux_power", "--task", "gas"], 1, "task `gas` has no results of `flux`"),
+        (["late", "--data", "flux_power"], 1, "no result of the run can be compared"),
+        (["one", "--data", "flux_power", "--out", "none/picture.png"], 1, "the picture cannot be written"),
+    ],
+)
+def test_mistakes_are_refused(words: list[str], code: int, said: str, runs: Path) -> None:
+    write_forest(runs / "late", [0.5])
+
+    done = compare(runs, *words)
+
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr

@@ -1,0 +1,321 @@
+"""Programs in C, Fortran and Python that take their own steps: what is analysed, written and restarted beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sidestream
+from calls import analyze_later
+from hosts import HOSTS, PREFIX, STUB, c_program, compiled, flags, fortran_program
+from sidestream.launch.launcher import mpi_environment
+from test_faults import results
+
+TASKS = """
+[task.slice]
+analysis = "slice"
+fields = ["{field}"]
+every = {every}
+transport = "{transport}"
+[task.values]
+analysis = "pdf"
+fields = ["{field}"]
+every = {every}
+transport = "{transport}"
+in_means = false
+low = 1e-3
+high = 1e3
+[output]
+checkpoint = {{ every = {every} }}
+"""
+WAYS = {
+    "in-situ": (3, ""),
+    "async": (2, ""),
+    "in-transit": (4, "[coupling]\nsidecars = 1\n"),
+    "file": (2, ""),
+}
+
+
+def launch(folder: Path, ranks: int, *line: object, **extra: str) -> subprocess.CompletedProcess[str]:
+    environment = mpi_environment(os.environ, ranks) | extra
+    words = ["mpirun", "-n", str(ranks), *map(str, line)]
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def configured(folder: Path, field: str, every: int, transport: str = "in-situ", rest: str = "") -> Path:
+    path = folder / f"{transport}.toml"
+    path.write_text(TASKS.format(field=field, every=every, transport=transport) + rest)
+    return path
+
+
+@pytest.fixture(scope="module")
+def wave(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return c_program(tmp_path_factory.mktemp("wave"), HOSTS / "wave.c")
+
+
+@pytest.fixture(scope="module")
+def heat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fortran_program(tmp_path_factory.mktemp("heat"), HOSTS / "heat.f90")
+
+
+@pytest.fixture(scope="module")
+def programs(wave: Path, heat: Path) -> dict[str, tuple[list[object], str, int]]:
+    """What is started, its field, and steps between moments."""
+    return {
+        "wave": ([wave], "height", 100),
+        "heat": ([heat], "temperature", 200),
+        "pulse": ([sys.executable, HOSTS / "pulse.py"], "height", 48),
+    }
+
+
+def waves() -> np.ndarray:
+    """The wave after 200 steps, by NumPy."""
+    k, j, i = np.mgrid[0:64, 0:64, 0:64].astype(float)
+    u = np.exp(-0.02 * ((i - 20.0) ** 2 + (j - 30.0) ** 2 + (k - 40.0) ** 2))
+    speed = np.zeros_like(u)
+    for _ in range(200):
+        speed += 0.16 * (sum(np.roll(u, s, axis) for s in (1, -1) for axis in range(3)) - 6.0 * u)
+        u += speed
+    return u
+
+
+def plate() -> np.ndarray:
+    """The plate after 400 steps, by NumPy."""
+    j, i = np.mgrid[1:97, 1:97]
+    t = np.zeros((98, 98))
+    t[1:-1, 1:-1][(i - 30) ** 2 + (j - 40) ** 2 < 200] = 100.0
+    for _ in range(400):
+        t[1:-1, 1:-1] += 0.2 * (t[1:-1, :-2] + t[1:-1, 2:] + t[:-2, 1:-1] + t[2:, 1:-1] - 4.0 * t[1:-1, 1:-1])
+    return t[np.newaxis, 1:-1, 1:-1]
+
+
+def pulses() -> np.ndarray:
+    """The pulse after 96 steps, by NumPy."""
+    z, y, x = np.mgrid[0:48, 0:48, 0:48].astype(float)
+    density = 1.0 + np.exp(-0.01 * ((z - 10.0) ** 2 + (y - 20.0) ** 2 + (x - 30.0) ** 2))
+    for _ in range(96):
+        density -= 0.5 * (density - np.roll(density, 1, 0))
+    return density
+
+
+EXACT: dict[str, tuple[int, Callable[[], np.ndarray]]] = {
+    "wave": (200, waves),
+    "heat": (400, plate),
+    "pulse": (96, pulses),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_program_gets_its_own_numbers_in_the_same_bits_on_any_ranks_and_by_any_way(
+    name: str, programs: dict[str, tuple[list[object], str, int]], tmp_path: Path
+) -> None:
+    line, field, every = programs[name]
+    last, exact = EXACT[name]
+    config = configured(tmp_path, field, every)
+    whole = launch(tmp_path, 1, *line, config, "whole")
+    assert whole.returncode == 0, whole.stderr
+    picture = sidestream.open(tmp_path / "whole")["slice"][field].sel(step=last).values
+    values = exact()
+    np.testing.assert_allclose(picture, values[values.shape[0] // 2], rtol=1e-12, atol=1e-12 * values.max())
+
+    for way, (ranks, rest) in WAYS.items():
+        done = launch(tmp_path, ranks, *line, configured(tmp_path, field, every, way, rest), way)
+        assert done.returncode == 0, done.stderr
+        if way == "file":
+            later = analyze_later(tmp_path / way, 3)
+            assert later.returncode == 0, later.stderr
+        assert results(tmp_path / way) == results(tmp_path / "whole"), way
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_program_goes_on_from_its_checkpoint_on_other_ranks_to_the_bit(
+    name: str, programs: dict[str, tuple[list[object], str, int]], tmp_path: Path
+) -> None:
+    line, field, every = programs[name]
+    last, _ = EXACT[name]
+    config = configured(tmp_path, field, every)
+    assert launch(tmp_path, 2, *line, config, "whole").returncode == 0
+    short = tmp_path / "short.toml"
+    short.write_text(f"[run]\nmax_steps = {every + 7}\n" + config.read_text())
+
+    first = launch(tmp_path, 3, *line, short, "parts")
+    assert first.returncode == 0, first.stderr
+    assert len(results(tmp_path / "parts", "slice")) < len(results(tmp_path / "whole", "slice"))
+    then = launch(tmp_path, 4, *line, config, "parts")
+    assert then.returncode == 0, then.stderr
+
+    assert results(tmp_path / "parts") == results(tmp_path / "whole")
+    lines = [json.loads(one) for one in (tmp_path / "parts" / "events.jsonl").read_text().splitlines()]
+    (restart,) = [one for one in lines if one["event"] == "restart"]
+    assert restart["step"] == every + 7  # the last one of before, and not the start
+    assert [one["step"] for one in lines if one["event"] == "step"][-1] == last
+
+
+def test_a_program_with_the_stub_runs_without_the_library_and_uses_one_that_is_there(
+    wave: Path, tmp_path: Path
+) -> None:
+    options = ("-std=c11", *flags("--cflags"))
+    stubbed = compiled("mpicc", tmp_path, "stubbed", HOSTS / "wave.c", STUB, "-ldl", "-lm", options=options)
+    config = configured(tmp_path, "height", 100)
+    alone = launch(tmp_path, 2, stubbed, config, "alone", LD_LIBRARY_PATH="")
+    assert alone.returncode == 0, alone.stderr
+    assert not (tmp_path / "alone").exists()
+
+    library = PREFIX / "lib" / "libsidestream.so.1"
+    there = launch(tmp_path, 2, stubbed, config, "there", SIDESTREAM_LIBRARY=str(library))
+    assert there.returncode == 0, there.stderr
+    assert launch(tmp_path, 2, wave, config, "linked").returncode == 0
+    assert results(tmp_path / "there") == results(tmp_path / "linked")
+
+    lost = launch(tmp_path, 1, stubbed, config, "lost", SIDESTREAM_LIBRARY="/nowhere.so")
+    assert lost.returncode != 0
+    assert "SIDESTREAM_LIBRARY cannot be loaded" in lost.stderr
+
+
+def test_a_library_of_another_mpi_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "other.c").write_text('const char *sidestream_mpi(void) { return "Another MPI"; }\n')
+    other = compiled("gcc", tmp_path, "other.so", "other.c", options=("-shared", "-fPIC"))
+    options = ("-std=c11", *flags("--cflags"))
+    stubbed = compiled("mpicc", tmp_path, "stubbed", HOSTS / "wave.c", STUB, "-ldl", "-lm", options=options)
+    done = launch(tmp_path, 1, stubbed, "any.toml", "run", SIDESTREAM_LIBRARY=str(other))
+    assert done.returncode != 0
+    assert "the library was built for Another MPI, and the program runs" in done.stderr
+
+
+STRUCTURES = """
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <sidestream.h>
+/* A header of later: one member more. */
+typedef struct { sidestream_options known; void *later; } later_options;
+static int opened(const void *options) {
+  sidestream_session *run = NULL;
+  MPI_Comm comm;
+  const int status = sidestream_open(MPI_COMM_WORLD, options, &run, &comm);
+  if (status != SIDESTREAM_OK) printf("%d %s\\n", status, sidestream_last_message());
+  else sidestream_close(run);
+  return status;
+}
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  sidestream_options options = SIDESTREAM_OPTIONS;
+  options.folder = "none";
+  options.size = offsetof(sidestream_options, tell); /* a header of before these members */
+  assert(opened(&options) == SIDESTREAM_OK);
+  later_options later = {SIDESTREAM_OPTIONS, NULL};
+  later.known.folder = "none";
+  later.known.size = sizeof later;
+  assert(opened(&later) == SIDESTREAM_OK);
+  later.later = &later; /* asks for something */
+  assert(opened(&later) == SIDESTREAM_REFUSED);
+  options.size = 8;
+  assert(opened(&options) == SIDESTREAM_REFUSED);
+  assert(opened(NULL) == SIDESTREAM_REFUSED);
+  assert(sidestream_step(NULL, 1, 1.0) == SIDESTREAM_BAD_ARGUMENT);
+  assert(sidestream_goes_on(NULL) == 0 && sidestream_close(NULL) == SIDESTREAM_OK);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_programs_of_older_and_newer_headers_are_served(tmp_path: Path) -> None:
+    (tmp_path / "structures.c").write_text(STRUCTURES)
+    done = launch(tmp_path, 1, c_program(tmp_path, tmp_path / "structures.c"))
+    assert done.returncode == 0, done.stderr
+    assert "asks for what this library does not know yet" in done.stdout
+    assert "begin with `sidestream_options x = SIDESTREAM_OPTIONS;`" in done.stdout
+
+
+PROTECTED = """
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sidestream.h>
+enum { n = 32 };
+static void check(int status) {
+  if (status != SIDESTREAM_OK) { fprintf(stderr, "%s\\n", sidestream_last_message()); exit(1); }
+}
+int main(int argc, char **argv) {
+  int threads;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
+  const size_t bytes = n * n * n * sizeof(double);
+  double *u = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  sidestream_options options = SIDESTREAM_OPTIONS;
+  options.config = argv[1];
+  options.folder = argv[2];
+  sidestream_session *run;
+  MPI_Comm comm;
+  check(sidestream_open(MPI_COMM_WORLD, &options, &run, &comm));
+  if (comm != MPI_COMM_NULL) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    sidestream_mesh mesh = SIDESTREAM_MESH;
+    const int64_t offset[3] = {0, 0, n * rank}, extent[3] = {n, n, n};
+    mesh.cells[0] = mesh.cells[1] = n;
+    mesh.cells[2] = n * ranks;
+    mesh.count = 1;
+    mesh.offsets = offset;
+    mesh.extents = extent;
+    check(sidestream_set_mesh(run, &mesh));
+    check(sidestream_set_array(run, "height", "m", SIDESTREAM_FLOAT64, u));
+    int64_t step = 0;
+    double time = 0.0;
+    for (int at = 0; at <= 4; ++at) {
+      mprotect(u, bytes, PROT_READ | PROT_WRITE);
+      for (int c = 0; c < n * n * n; ++c) u[c] = 1.0 + c % 7 + at;
+      mprotect(u, bytes, PROT_READ); /* whoever writes now is killed */
+      if (at == 0) check(sidestream_begin(run, &step, &time));
+      else check(sidestream_step(run, at, at));
+    }
+  }
+  munmap(u, bytes); /* whoever reads now is killed */
+  check(sidestream_close(run));
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_arrays_are_never_written_and_never_read_when_the_program_has_left_its_loop(way: str, tmp_path: Path) -> None:
+    (tmp_path / "protected.c").write_text("#define _GNU_SOURCE\n#include <stdio.h>\n" + PROTECTED)
+    ranks, rest = WAYS[way]
+    config = configured(tmp_path, "height", 1, way, rest)
+    done = launch(tmp_path, ranks, c_program(tmp_path, tmp_path / "protected.c"), config, "run")
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "run").glob("chk*"))
+
+
+WRONG = [
+    ('[task.a]\nanalysis = "slice"\nfields = ["hight"]\nevery = 1\n', "hight"),
+    ('simulation = "sedov"\n', "the program `wave` is the simulation"),
+    ("[host]\ncells = [1, 1, 1]\n", "the program `wave` is the simulation"),
+    (
+        "[coupling]\nsidecars = 2\n" + TASKS.format(field="height", every=9, transport="in-transit"),
+        "cannot be sidecars",
+    ),
+    ('[output]\ncheckpoint = { every = 9, format = "flash" }\n', "takes blocks of equal size"),
+    ("[task", "wrong.toml"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_a_wrong_configuration_is_refused_on_all_ranks_with_the_reason(
+    text: str, message: str, wave: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "wrong.toml").write_text(text)
+    ranks = 2 if "sidecars" in text else 3
+    done = launch(tmp_path, ranks, wave, "wrong.toml", "run")
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "hint: " in done.stderr or "expected" in done.stderr
+    assert not (tmp_path / "run" / "results").exists()

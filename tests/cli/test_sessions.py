@@ -1,0 +1,213 @@
+"""Sessions of Python programs: meshes, arrays of any kind, particles, knobs, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yt
+
+import sidestream
+from calls import command
+from test_faults import results
+
+SLICE = """
+[task.slice]
+analysis = "slice"
+fields = ["height"]
+every = 1
+"""
+SHAPE = (8, 12, 16)
+
+
+def opened(folder: Path, text: str = SLICE, name: str = "run", **options: Any) -> sidestream.Session:
+    (folder / "tasks.toml").write_text(text)
+    return sidestream.session(folder / "tasks.toml", folder / name, quiet=True, **options)
+
+
+def heights() -> np.ndarray:
+    return np.random.default_rng(7).uniform(1.0, 2.0, SHAPE)
+
+
+def run_with(folder: Path, array: Any, name: str, **mesh: Any) -> dict[str, dict[str, bytes]]:
+    with opened(folder, name=name) as run:
+        run.mesh(SHAPE, **mesh)
+        run.field("height", array)
+        run.begin()
+        run.step(1, 1.0)
+    assert run.status == "finished"
+    return results(folder / name)
+
+
+def test_arrays_of_any_order_type_and_rim_are_the_same_numbers(tmp_path: Path) -> None:
+    values = np.round(64.0 * heights())
+    expected = run_with(tmp_path, values, "plain")
+    assert len(expected) == 2
+    rim = np.full(tuple(n + 4 for n in SHAPE), np.nan)
+    rim[2:-2, 2:-2, 2:-2] = values
+    wide = np.zeros((*SHAPE, 3))
+    wide[..., 1] = values
+    arrays: dict[str, tuple[Any, dict[str, Any]]] = {
+        "fortran": (np.asfortranarray(values), {}),
+        "float32": (values.astype(np.float32), {}),
+        "int16": (values.astype(np.int16), {}),
+        "interleaved": (wide[..., 1], {}),
+        "backwards": (values[::-1, ::-1, ::-1].copy()[::-1, ::-1, ::-1], {}),
+        "rim": (rim, {"ghosts": 2}),
+        "blocks": (
+            [values[:3], values[3:, :5].copy(), values[3:, 5:].copy()],
+            {"blocks": [np.s_[0:3, :, :], np.s_[3:, 0:5, :], np.s_[3:, 5:, :]]},
+        ),
+    }
+    for name, (array, mesh) in arrays.items():
+        assert run_with(tmp_path, array, name, **mesh) == expected, name
+
+
+def test_finer_blocks_hide_what_they_cover_and_yt_sees_the_same_cells(tmp_path: Path) -> None:
+    coarse, fine = np.ones((8, 8, 8)), np.full((4, 8, 6), 5.0)
+    output = '[output]\nplotfile = { format = "nyx", every = 1, variables = ["gas_density"] }\n'
+    with opened(tmp_path, output) as run:
+        blocks = [np.s_[0:4, :, :], np.s_[4:8, :, :], np.s_[6:10, 2:10, 4:10]]
+        run.mesh((8, 8, 8), blocks=blocks, levels=[0, 0, 1])
+        run.field("gas_density", [coarse[:4], coarse[4:], fine], unit="Msun/Mpc3")
+        run.begin()
+    data = yt.load(str(tmp_path / "run" / "plt00000")).all_data()
+    density, volume = (data["boxlib", name] for name in ("density", "cell_volume"))
+    share = volume / volume.sum()
+    assert float((share * density / density.min()).sum()) == pytest.approx(
+        1.0 + 4.0 * fine.size / 8.0 / 512.0, rel=1e-12
+    )
+    assert np.count_nonzero(density > 2.0 * density.min()) == fine.size
+
+
+def test_particles_go_to_where_their_cells_are_and_come_back_from_a_checkpoint(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    ids, positions = np.arange(500), [rng.uniform(0.0, 8.0, 500) for _ in range(3)]
+    output = '[output]\ncheckpoint = { format = "raw", every = 1 }\n'
+
+    def given(run: sidestream.Session) -> tuple[int, float]:
+        run.mesh((8, 8, 8))
+        run.field("height", np.ones((8, 8, 8)))
+        run.particles("tracers", ids, positions, attributes={"age": ids / 7.0}, units={"age": "Myr"})
+        return run.begin()
+
+    with opened(tmp_path, output) as run:
+        given(run)
+        run.step(1, 0.5)
+    with opened(tmp_path, output, existing="resume") as run:
+        assert given(run) == (1, 0.5)
+        assert run.is_restarted
+        back = run.restored_particles("tracers")
+    order = np.argsort(back["id"])
+    assert np.array_equal(back["id"][order], ids)
+    assert np.array_equal(back["age"][order], ids / 7.0)
+    for word, along in zip("xyz", positions, strict=True):
+        assert np.array_equal(back[word][order], along)
+
+
+def test_what_is_wanted_and_when_is_told_before_the_step(tmp_path: Path) -> None:
+    text = SLICE.replace("every = 1", "every = 3\nat_time = [0.25]")
+    with opened(tmp_path, text) as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        run.begin()
+        assert run.next_time(0.0) == 0.25
+        assert run.next_time(0.3) is None
+        wanted = []
+        for step in range(1, 7):
+            wanted.append(run.wants("height"))
+            run.step(step, 0.1 * step)
+    assert wanted == [False, False, True, False, False, True]
+    assert [int(Path(name).stem) for name in results(tmp_path / "run")] == [0, 3, 6]
+
+
+def test_a_run_ends_where_its_configuration_or_its_program_says(tmp_path: Path) -> None:
+    with opened(tmp_path, "[run]\nmax_steps = 3\n" + SLICE) as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        step, time = run.begin()
+        while run.goes_on:
+            step += 1
+            run.step(step, time)
+    assert step == 3
+    with opened(tmp_path, SLICE.replace("every = 1", "at_end = true"), "ended") as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        run.begin()
+        run.done(1.0)
+        run.step(1, 1.0)
+        assert not run.goes_on
+    assert [int(Path(name).stem) for name in results(tmp_path / "ended")] == [1]
+
+
+def test_a_number_of_the_program_is_steered(tmp_path: Path) -> None:
+    with opened(tmp_path, "[run]\nsteering = true\n" + SLICE) as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        run.add_knob("conductivity", 0.5, 0.0, 2.0, "of heat")
+        run.begin()
+        steered = command(tmp_path, "steer", "run", "set", "host.conductivity", 0.75)
+        assert steered.returncode == 0, steered.stderr
+        beyond = command(tmp_path, "steer", "run", "set", "host.conductivity", 7)
+        assert beyond.returncode != 0
+        for step in range(1, 4):
+            run.step(step, step)
+        assert run.knob("conductivity") == 0.75
+
+
+def test_a_run_in_the_folder_is_refused_replaced_or_gone_on_with(tmp_path: Path) -> None:
+    run_with(tmp_path, heights(), "run")
+    with pytest.raises(sidestream.Error, match="holds an earlier run"):
+        run_with(tmp_path, heights(), "run")
+    with pytest.raises(sidestream.Error, match="no way `anew`"):
+        opened(tmp_path, existing="anew")
+    with opened(tmp_path, existing="overwrite") as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        assert run.begin() == (0, 0.0)
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a hole": ({"blocks": [np.s_[0:3, :, :]]}, "960 of 1536 cells of level 0 belong to no block"),
+    "an overlap": ({"blocks": [np.s_[0:5, :, :], np.s_[4:8, :, :]]}, "two blocks have cells in common"),
+    "beyond": ({"blocks": [np.s_[0:9, :, :]]}, "reaches beyond the domain"),
+    "no cells": ({"blocks": [np.s_[0:8, :, :], np.s_[3:3, :, :]]}, "a block has no cells"),
+    "odd": ({"blocks": [np.s_[0:8, :, :], np.s_[3:5, 0:4, 0:4]], "levels": [0, 1]}, "cuts a cell of the coarser one"),
+    "level": ({"levels": [-1]}, "has the level -1"),
+    "levels": ({"levels": [0, 0]}, "2 levels for 1 blocks"),
+    "lengths": ({"lengths": [1.0, -1.0, 1.0]}, "`lengths` is"),
+    "ghosts": ({"ghosts": -1}, "`ghosts` is -1"),
+    "step": ({"blocks": np.s_[::2, :, :]}, "slices without a step"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_mesh_that_cannot_be_is_refused(case: str, tmp_path: Path) -> None:
+    mesh, message = WRONG[case]
+    with opened(tmp_path) as run, pytest.raises(sidestream.Error, match=message):
+        run.mesh(SHAPE, **mesh)
+
+
+def test_fields_steps_and_calls_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    with opened(tmp_path) as run:
+        with pytest.raises(sidestream.Error, match="1 arrays for 0 blocks"):
+            run.field("height", heights())
+        with pytest.raises(sidestream.Error, match="begins without a mesh"):
+            run.begin()
+        run.mesh(SHAPE)
+        with pytest.raises(sidestream.Error, match="has the shape"):
+            run.field("height", heights()[1:])
+        with pytest.raises(sidestream.Error, match="complex128"):
+            run.field("height", heights() + 1j)
+        with pytest.raises(sidestream.Error, match="2 arrays for 1 blocks"):
+            run.field("height", [heights(), heights()])
+        run.field("height", heights())
+        run.begin()
+        run.step(1, 1.0)
+        with pytest.raises(sidestream.Error, match="step 1 comes after step 1"):
+            run.step(1, 1.0)
+    with pytest.raises(sidestream.Error, match="cannot be opened"):
+        sidestream.session(tmp_path / "lost.toml", tmp_path / "other")
+    assert results(tmp_path / "run")

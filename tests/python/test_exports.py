@@ -1,0 +1,168 @@
+"""Snapshots of runs as datasets of xarray and of yt: the cells, units, redshift and mass that the files hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sidestream
+from calls import program
+from configs import universe
+
+REFINED = """
+[amr]
+max_level = 2
+[refine.matter]
+criterion = "threshold"
+fields = ["gas_overdensity"]
+refine_above = 1.5
+coarsen_below = 1.2
+level_factor = 1.2
+"""
+OUTPUT = '[output]\nplotfile = {{ format = "{}", at_end = true }}\n'
+KINDS = {"uniform": ("nyx", ""), "refined": ("nyx", REFINED), "flash": ("flash", ""), "plain": ("sidestream", "")}
+PLAIN = """
+simulation = "sedov"
+[mesh]
+cells = [8, 8, 1]
+block = 8
+[amr]
+max_level = 3
+[refine.blast]
+criterion = "loehner"
+fields = ["gas_density", "pressure"]
+[sedov]
+end = 0.05
+[run]
+max_steps = 3
+"""
+
+
+@pytest.fixture(scope="module")
+def plots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Plot files of a universe on a uniform and a refined mesh, of one in FLASH's comoving units, and of a plane."""
+    folder = tmp_path_factory.mktemp("plots")
+    made = {}
+    for kind, (form, refine) in KINDS.items():
+        text = PLAIN if kind == "plain" else universe(box="14.2 Mpc", z_start=20, z_end=3, steps=2) + refine
+        (folder / f"{kind}.toml").write_text(text + OUTPUT.format(form))
+        done = program(folder, 2, f"{kind}.toml", "--out", kind)
+        assert done.returncode == 0, done.stderr
+        (made[kind],) = (path for path in (folder / kind).iterdir() if "pl" in path.name and "chk" not in path.name)
+    return made
+
+
+def mass_on_the_finest_level(plot: sidestream.SnapshotFile) -> float:
+    finest = plot.covering_grid("gas_density", plot.levels - 1)
+    return float(finest.sum()) * np.prod(plot.box_size) / finest.size
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_yt_finds_the_mass_of_the_file(kind: str, plots: dict[str, Path]) -> None:
+    yt = pytest.importorskip("yt")
+    yt.set_log_level("error")
+    plot = sidestream.open(plots[kind])
+    assert (plot.levels > 1) == (kind in ("refined", "plain"))
+
+    dataset = plot.to_yt()
+
+    mass = dataset.all_data().sum(("gas", "cell_mass"))
+    unit = {"Mpc": "Msun", "cm": "g", "": "code_mass"}[plot.length_unit]
+    assert float(mass.to(unit)) == pytest.approx(mass_on_the_finest_level(plot), rel=1e-14)
+    assert dataset.index.max_level == plot.levels - 1
+    assert dataset.index.num_grids == (1 if plot.levels == 1 else sum(len(plot.boxes(n)) for n in range(plot.levels)))
+
+
+@pytest.mark.parametrize("kind", ["uniform", "refined", "flash"])
+def test_yt_knows_the_universe_of_the_file(kind: str, plots: dict[str, Path]) -> None:
+    yt = pytest.importorskip("yt")
+    yt.set_log_level("error")
+    plot = sidestream.open(plots[kind])
+
+    dataset = plot.to_yt(["gas_density", "temperature", "x_velocity"])
+
+    assert dataset.cosmological_simulation == 1
+    assert dataset.current_redshift == plot.attrs["redshift"]
+    assert dataset.hubble_constant == plot.attrs["hubble"]
+    assert (dataset.omega_matter, dataset.omega_lambda) == (plot.attrs["omega_m"], plot.attrs["omega_lambda"])
+    np.testing.assert_allclose(dataset.domain_width.to("Mpccm").d, 14.2, rtol=1e-12)
+    np.testing.assert_allclose(dataset.domain_width.to("Mpc").d, 14.2 * plot.attrs["scale_factor"], rtol=1e-12)
+    assert set(dataset.field_list) == {("stream", name) for name in ("density", "temperature", "velocity_x")}
+
+
+def test_files_in_other_units_are_the_same_in_yt(plots: dict[str, Path]) -> None:
+    yt = pytest.importorskip("yt")
+    yt.set_log_level("error")
+    datasets = [sidestream.open(plots[kind]).to_yt() for kind in ("uniform", "flash")]
+    nyx, flash = (dataset.all_data() for dataset in datasets)
+
+    for field in ("density", "temperature", "velocity_x", "pressure"):
+        ours, theirs = nyx["gas", field], flash["gas", field]
+        np.testing.assert_allclose(theirs.to(ours.units).d, ours.d, rtol=1e-9, err_msg=field)
+
+
+def test_cells_of_yt_are_those_of_the_finest_level_there(plots: dict[str, Path]) -> None:
+    yt = pytest.importorskip("yt")
+    yt.set_log_level("error")
+    plot = sidestream.open(plots["refined"])
+    low, high = plot.boxes(2)[0]
+    middle = (np.array(low) + 0.5) * 14.2 / plot.cells(2)[0]
+
+    dataset = plot.to_yt(["density"])
+    value = dataset.point(middle)["stream", "density"]
+
+    x, y, z = low
+    assert value.d[0] == plot.covering_grid("density", 2).values[z, y, x]
+    assert len(plot.boxes(2)) * np.prod(high - low) < plot.cells(2)[0] ** 3
+
+
+def test_a_dataset_of_xarray_has_fields_centres_and_units(plots: dict[str, Path]) -> None:
+    plot = sidestream.open(plots["refined"])
+
+    whole = plot.to_xarray(["gas_density", "Temp"], level=1)
+
+    assert list(whole) == ["gas_density", "Temp"]
+    assert dict(whole.sizes) == {"z": 32, "y": 32, "x": 32}
+    assert whole["gas_density"].attrs["units"] == "Msun/Mpc^3"
+    assert whole["x"].attrs["units"] == "Mpc"
+    assert whole.attrs["redshift"] == plot.attrs["redshift"]
+    np.testing.assert_array_equal(whole["Temp"], plot.covering_grid("Temp", 1))
+    assert set(plot.to_xarray()) == set(plot.fields)
+
+
+def test_a_region_has_the_cells_that_reach_into_it(plots: dict[str, Path]) -> None:
+    plot = sidestream.open(plots["refined"])
+    plot.derive("hot", "density * Temp")
+    side = 14.2 / 64
+
+    part = plot.to_xarray(["hot"], level=2, region=((1 * side, 2.5 * side, 0), (4 * side, 5.01 * side, 14.2)))
+
+    whole = plot.to_xarray(["hot"], level=2)
+    assert part.identical(whole.isel(x=slice(1, 4), y=slice(2, 6)))
+
+
+@pytest.mark.parametrize(
+    ("region", "what"),
+    [
+        (((0, 0, 0), (0, 1, 1)), "lower and an upper corner"),
+        (((0, 0), (1, 1)), "lower and an upper corner"),
+        (((0, 0, 0), (1, 1, 15)), "out of the domain"),
+        (((float("nan"), 0, 0), (1, 1, 1)), "lower and an upper corner"),
+    ],
+)
+def test_regions_that_are_none_are_refused(region: object, what: str, plots: dict[str, Path]) -> None:
+    with pytest.raises(sidestream.Error, match=what):
+        sidestream.open(plots["uniform"]).to_xarray(region=region)
+
+
+def test_unknown_fields_and_levels_are_refused(plots: dict[str, Path]) -> None:
+    plot = sidestream.open(plots["uniform"])
+
+    with pytest.raises(sidestream.Error, match="no field `dnsity`"):
+        plot.to_yt(["dnsity"])
+    with pytest.raises(sidestream.Error, match="give \\['density'\\]"):
+        plot.to_xarray("density")
+    with pytest.raises(sidestream.Error, match="no level 1"):
+        plot.to_xarray(level=1)
