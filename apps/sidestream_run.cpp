@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -86,9 +87,18 @@ void print_description(const nlohmann::json& description) {
   fmt::print("memory: {:.0f} MiB for the simulation, at most {:.0f} MiB in the queue\n",
              description.at("memory_bytes").get<double>() / 0x1p20,
              description.at("queue_bytes").get<double>() / 0x1p20);
+  const double memory = description.at("memory_bytes").get<double>(), free = core::available_memory_bytes();
+  if (memory > free)
+    fmt::print("machines: {:.0f} like this one, of which {:.1f} GiB are free, have that memory\n",
+               std::ceil(memory / free), free / 0x1p30);
   if (const double share = description.at("least_memory_bytes").get<double>() / description.at("compute").get<double>();
-      share > core::available_memory_bytes())
+      share > free)
     fmt::print("warning: a rank takes at least {:.1f} GiB, more than this machine has free\n", share / 0x1p30);
+  const bool is_refined = description.value("max_level", 0) > 0;
+  for (const auto& file : description.at("files"))
+    fmt::print("{}: about {:.3g} MiB{} of format {}, {}\n", file.at("kind").get<std::string>(),
+               file.at("bytes").get<double>() / 0x1p20, is_refined ? " without refinement" : "",
+               file.at("format").get<std::string>(), file.at("due").get<std::string>());
   for (const auto& task : description.at("tasks"))
     fmt::print("task {}: {}, {}, {}\n", task.at("name").get<std::string>(), task.at("analysis").get<std::string>(),
                task.at("transport").get<std::string>(), task.at("due").get<std::string>());

@@ -126,14 +126,17 @@ STORIES = (
             Step("sidestream convert runs/cosmo/sidestream_hdf5_plt_cnt_0012 plt00012 --format nyx -n 2"),
             Step("sidestream convert plt00120 demo_hdf5_plt_cnt_0120 --format flash"),
             Step("sidestream run box.toml -n 8 --from plt00120", "--set run.max_steps=3 --launcher {few}"),
-            Step("sidestream analyze plt00123 --task phase -n 8", "--launcher {few}"),
-            Step("sidestream analyze plt00123 --task tasks.toml --out statistics"),
+            Step("sidestream analyze runs/demo/plt* --out later -n 8", "--launcher {few}"),
+            Step("sidestream analyze runs/demo/plt00120 --task halos"),
+            Step("sidestream analyze plt00123 --task phase"),
+            Step("sidestream analyze plt00123 --config tasks.toml --out statistics"),
         ),
         runs=UNIVERSE,
         files=OF_THE_RUN
         | {
             "sedov_hdf5_chk_0010": "made/sidestream_hdf5_plt_cnt_0001",
             "plt00120": "made/nyx/plt00002",
+            "runs/demo/plt00120": "made/nyx/plt00002",
             "plt00123": "made/nyx/plt00002",
             "box.toml": "made.toml",
         },
@@ -141,7 +144,7 @@ STORIES = (
     Story(
         "docs/guides/halos.md",
         (
-            Step("sidestream halos find runs/demo/plt00120"),
+            Step("sidestream halos find runs/demo/plt00120 -n 2"),
             Step('sidestream halos find DD0046 --t-boundary "60 mean" --t-halo "100 mean" -o halos.csv'),
             Step(
                 'sidestream halos query runs/box/results/tree/000150.nc --t-boundary "60 mean" --t-halo "100 mean"',
@@ -196,7 +199,7 @@ STORIES = (
     ),
     Story(
         "docs/guides/turbulence_statistics.md",
-        (Step("sidestream analyze plt00100 --task vortices.toml --out runs/vortices"),),
+        (Step("sidestream analyze plt00100 --config vortices.toml --out runs/vortices"),),
         runs=FLOW,
         files={"plt00100": "made/plt00001"},
     ),
@@ -250,7 +253,7 @@ BY_ANOTHER_TEST = {
     ),
     r"sidestream run (lya.toml --out lya|forest.toml|examples/(lya_wdm|mergers).toml) .*"
     r"|sidestream run (forest|examples/mergers).toml -n 2|sidestream plot runs/forest .*": EXAMPLES,
-    r"sidestream analyze PLOTFILE --task through_halos.toml": (
+    r"sidestream analyze PLOTFILE --config through_halos.toml": (
         "tests/cli/test_plot_files_analysed.py::test_an_analysis_is_done_with_its_defaults"
     ),
     r"python examples/lya_wdm.py .*": (
@@ -392,6 +395,7 @@ def run(step: Step, folder: Path) -> subprocess.CompletedProcess[str]:
     line, _, output = step.line.partition(" > ")
     line = line.replace("/scratch", str(folder))
     words = shlex.split(f"{line} {step.more.replace('{few}', str(folder / 'few'))}")
+    words = [each for word in words for each in (sorted(map(str, folder.glob(word))) if "*" in word else [word])]
     if words[0] == "sidestream":
         done = command(folder, *words[1:])
     else:

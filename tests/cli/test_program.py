@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import yt
 import sidestream
 from calls import LIMIT_S, command, program
 from configs import universe
-from sidestream.launch.launcher import mpi_environment
+from sidestream.launch.launcher import find_program, mpi_environment
 
 CONFIG = (
     universe(cells=32, block=16, box="8 Mpc", z_start=50, z_end=20, seed=3)
@@ -241,6 +242,35 @@ def test_check_tells_ranks_and_memory_and_starts_nothing(place: Path) -> None:
     assert "4" in done.stdout
     assert "MiB" in done.stdout
     assert not (place / "checked").exists()
+
+
+def test_check_tells_what_files_take(place: Path) -> None:
+    done = command(place, "check", "box.toml", "-n", 2, "--json", "--out", "checked")
+
+    told = {file["kind"]: file["bytes"] for file in json.loads(done.stdout)["files"]}
+    for kind, pattern in (("plot file", "plt*"), ("checkpoint", "chk*")):
+        newest = max((place / "o").glob(pattern))
+        size = newest.stat().st_size if newest.is_file() else sum(path.stat().st_size for path in newest.rglob("*"))
+        assert told[kind] == pytest.approx(size, rel=0.5), kind
+
+
+@pytest.mark.parametrize("cells", [8192, 1048576])
+def test_what_enormous_runs_would_take_is_told_within_a_second(cells: int, place: Path) -> None:
+    keys = [f"mesh.cells=[{cells},{cells},{cells}]", "mesh.block=32", "coupling.queue=999999GiB"]
+    keys.append("cosmology.power=eisenstein-hu")
+    settings = [word for key in keys for word in ("--set", key)]
+    program = [str(find_program()), "box.toml", "--check", "--ranks", "2", *settings]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+
+    done = subprocess.run(program, cwd=place, capture_output=True, text=True)
+
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 1.0
+    if cells == 8192:
+        assert done.returncode == 0, done.stderr
+        assert "machines: " in done.stdout and "MiB for the simulation" in done.stdout
+    else:
+        assert done.returncode == 2
+        assert "8.59e+09 GiB for each number" in done.stderr
 
 
 @pytest.mark.parametrize(

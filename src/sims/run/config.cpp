@@ -425,6 +425,37 @@ void require_memory(const RunConfig& config, int computing, int here) {
                       core::host_name(), "take less (cells, particles), or more ranks on more machines");
 }
 
+// Of one file, without compression, on the mesh of level 0.
+double file_bytes(const RunConfig& config, const io::FileChoice& choice) {
+  const auto cells = static_cast<double>(config.plan->cells().product());
+  double particles = 0.0;
+  for (const couple::ExpectedSpecies& one : config.plan->species("")) particles += one.bytes;
+  if (choice.kind == io::FileKind::checkpoint) {
+    const std::vector<mesh::Quantity> all = config.quantities();
+    const auto is_stored = [&](const mesh::Quantity& quantity) {
+      return quantity.is_state || std::ranges::find(choice.quantities, quantity.name) != choice.quantities.end();
+    };
+    return 8.0 * cells * static_cast<double>(std::ranges::count_if(all, is_stored)) + particles;
+  }
+  const double number_bytes = choice.precision == io::Precision::single_precision ? 4.0 : 8.0;
+  return number_bytes * cells * static_cast<double>(choice.quantities.size()) + choice.particle_share * particles;
+}
+
+nlohmann::json describe_files(const RunConfig& config) {
+  nlohmann::json files = nlohmann::json::array();
+  const auto add = [&](const std::string& kind, const OutputConfig& output) {
+    files.push_back({{"kind", kind},
+                     {"task", output.task},
+                     {"format", output.file.format->name},
+                     {"bytes", file_bytes(config, output.file)},
+                     {"due", couple::in_words(output.trigger.when())}});
+  };
+  for (const OutputConfig& output : config.plotfiles)
+    if (output.grid.empty()) add("plot file", output);
+  if (config.checkpoint) add("checkpoint", *config.checkpoint);
+  return files;
+}
+
 nlohmann::json describe(const RunConfig& config, int ranks) {
   const comm::RankCounts counts = couple::plan_ranks(ranks, config.coupling);
   nlohmann::json tasks = nlohmann::json::array();
@@ -448,6 +479,7 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
                       {"memory_bytes", config.plan->memory_bytes()},
                       {"least_memory_bytes", config.plan->least_memory_bytes()},
                       {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},
+                      {"files", describe_files(config)},
                       {"tasks", tasks}});
   return description;
 }
