@@ -35,7 +35,7 @@ constexpr int done = 0, failed = 1;
 struct Arguments {
   std::string config, folder, file, job, replay;
   std::optional<std::string> kind;  // of names to list, or empty: all
-  std::vector<std::string> overrides, allowed_changes;
+  std::vector<std::string> overrides, allowed_changes, tasks, more_files;
   int ranks = 1;
   bool check = false, check_each = false, analyze = false, json = false, restart = false, overwrite = false;
   bool quiet = false, options = false;
@@ -204,15 +204,15 @@ int failures(const comm::Communicator& world, std::int64_t failed_results, const
   return world.broadcast(failed_results) == 0 ? done : failed;
 }
 
-// The tasks of a configuration without a simulation, with the state in a file.
-int analyze_file(const comm::Communicator& world, const Arguments& arguments, core::Bill::Clock::time_point began) {
+// The tasks of a configuration, with the states in files.
+int analyze_files(const comm::Communicator& world, const Arguments& arguments, core::Bill::Clock::time_point began) {
   core::Bill bill(began);
   try {
-    const std::string folder = folder_of(arguments);
+    sims::FilesToAnalyze what{{arguments.file}, arguments.tasks, folder_of(arguments), arguments.overwrite};
+    what.files.insert(what.files.end(), arguments.more_files.begin(), arguments.more_files.end());
     core::Node root;
     world.agree_on([&] { root = load_configuration(arguments); });
-    return failures(world, sims::analyze_file(world, root, {arguments.file, folder, arguments.overwrite}, bill, tell),
-                    folder);
+    return failures(world, sims::analyze_files(world, root, what, bill, tell), what.folder);
   } catch (const core::Error& error) {
     if (!error.is_reported_elsewhere()) tell(error.what());
     return used_wrongly;
@@ -242,7 +242,7 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   const comm::Environment environment(argc, argv);
   core::tell_of_sudden_ends();
   const comm::Communicator world(MPI_COMM_WORLD);
-  if (arguments.analyze && !arguments.file.empty()) return analyze_file(world, arguments, began);
+  if (arguments.analyze && !arguments.file.empty()) return analyze_files(world, arguments, began);
   const sims::RunStart start = start_of(arguments, began);
   std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
@@ -288,6 +288,8 @@ int main(int argc, char** argv) {
   line.flag("--analyze", arguments.analyze,
             "do what tasks of the transport `file` left for later in the folder of the run, whose configuration is "
             "config.toml there; with --from: do the tasks of the configuration with that file");
+  line.words("--and", arguments.more_files, "with --analyze and --from: another file, of another step");
+  line.words("--task", arguments.tasks, "with --analyze and --from: do this task of the configuration rather than all");
   line.word("--job", arguments.job, "do a task of the run in the folder, which starts this as a job of its own");
   line.flag("--overwrite", arguments.overwrite, "replace an earlier run in the folder");
   line.flag("--quiet", arguments.quiet, "no line for each step");
@@ -306,6 +308,8 @@ int main(int argc, char** argv) {
   if (arguments.restart && arguments.overwrite) return line.refuse("--restart and --overwrite exclude each other");
   if (arguments.analyze && (arguments.restart || (arguments.overwrite && arguments.file.empty())))
     return line.refuse("--analyze goes with --out, and with --from and --overwrite: nothing is run");
+  if ((!arguments.tasks.empty() || !arguments.more_files.empty()) && (!arguments.analyze || arguments.file.empty()))
+    return line.refuse("--and and --task go with --analyze and --from");
   if (!arguments.allowed_changes.empty() && (arguments.analyze || begins_anew(arguments)))
     return line.refuse("--allow-change goes with --restart or --from");
   if (arguments.restart && !arguments.file.empty()) return line.refuse("--restart and --from exclude each other");

@@ -1,5 +1,5 @@
-/// Sessions of sidestream.h for C++17: a run that ends with its scope, and errors as exceptions. Needs no more than that
-/// header and the library (or its stub).
+/// Sessions of sidestream.h for C++17: a run that ends with its scope, and errors as exceptions. Needs no more than
+/// that header and the library (or its stub).
 ///
 ///     sidestream::Session run(MPI_COMM_WORLD, "analyses.toml", "runs/heat");
 ///     if (run.is_sidecar()) return;
@@ -62,7 +62,9 @@ class Session {
     check(sidestream_set_array(session_, name.c_str(), unit.c_str(), SIDESTREAM_FLOAT32, array));
   }
   void set_particles(const sidestream_particles& particles) { check(sidestream_set_particles(session_, &particles)); }
-  void set_number(const std::string& name, double value) { check(sidestream_set_number(session_, name.c_str(), value)); }
+  void set_number(const std::string& name, double value) {
+    check(sidestream_set_number(session_, name.c_str(), value));
+  }
   void set_scale_factor(double value) { check(sidestream_set_scale_factor(session_, value)); }
   void set_progress(double progress) { check(sidestream_set_progress(session_, progress)); }
   void add_knob(const std::string& name, const std::string& meaning, double minimum, double maximum, double& value) {

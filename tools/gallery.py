@@ -54,25 +54,27 @@ def start(line: list[object], settings: list[str]) -> None:
 
 
 def draw_tree(run: sidestream.Run) -> None:
-    """The branches of the merge tree that has most of them, cut at both thresholds."""
+    """The branches of the merge tree with several halos that has most, cut at both thresholds."""
     tree = sidestream.open_tree(next((run.folder / "results/tree").glob("*.nc")))
     mean = float(xr.open_dataset(next((run.folder / "results/tree").glob("*.nc")), engine="h5netcdf").mean_density)
     branches = tree.branches
     parent = dict(zip(branches.maximum.values.tolist(), branches.parent.values.tolist(), strict=True))
-    roots = [_elders(name, parent)[-1] for name in parent]
-    root = max(set(roots), key=roots.count)
-    members = [row for row, found in enumerate(roots) if found == root]
-    birth, death = branches.birth.values / mean, branches.death.values / mean
-    chosen = [row for row in members if birth[row] >= 1.15 * death[row] or not np.isfinite(death[row])]
+    birth, death = branches.birth.values / mean, np.maximum(branches.death.values / mean, 0)
+    roots = np.array([_elders(name, parent)[-1] for name in parent])
+    is_tall = birth >= 1.15 * death
+    is_halo = (birth >= 60) & (death < 30)
+    names, number = np.unique(roots, return_inverse=True)
+    halos, tall = np.bincount(number, is_halo), np.bincount(number, is_tall)
+    shown = names[np.lexsort((tall, halos > 1))[-1]]
+    chosen = np.flatnonzero(is_tall & (roots == shown)).tolist()
     place = {int(branches.maximum[row]): x for x, row in enumerate(_in_order(chosen, branches, parent))}
     floor = 20.0
     figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
     for row in chosen:
-        x, low = place[int(branches.maximum[row])], max(death[row], floor) if np.isfinite(death[row]) else floor
-        is_halo = birth[row] >= 60 and low <= 30
-        colour = RANKS[0] if is_halo else "0.65"
-        axes.plot([x, x], [low, birth[row]], color=colour, lw=2 if is_halo else 1)
-        if np.isfinite(death[row]) and int(branches.parent[row]) in place:
+        x, low = place[int(branches.maximum[row])], max(death[row], floor)
+        colour, width = (RANKS[0], 2) if is_halo[row] else ("0.65", 1)
+        axes.plot([x, x], [low, birth[row]], color=colour, lw=width)
+        if int(branches.parent[row]) in place:
             axes.plot([x, place[int(branches.parent[row])]], [low, low], color="0.65", lw=0.8)
     for value, name, colour in ((30, "t_boundary", RANKS[2]), (60, "t_halo", RANKS[1])):
         axes.axhline(value, color=colour, ls="--", lw=1)

@@ -23,10 +23,10 @@ struct sidestream_session {
   std::unique_ptr<comm::Communicator> world;
   std::unique_ptr<sims::HostRun> run;
   MPI_Comm compute = MPI_COMM_NULL;
-  std::size_t blocks = 0;                     // of the mesh
+  std::size_t blocks = 0;                            // of the mesh
   std::vector<std::array<std::int64_t, 3>> extents;  // of each, with ghosts
-  bool is_broken = false;                     // a collective call has failed: the ranks are not together any more
-  std::vector<std::string> words;             // of restored particles
+  bool is_broken = false;          // a collective call has failed: the ranks are not together any more
+  std::vector<std::string> words;  // of restored particles
   std::vector<const char*> attributes, units;
   std::vector<const double*> values;
 };
@@ -94,7 +94,7 @@ void open(MPI_Comm comm, const sidestream_options* given, sidestream_session** s
     known(session, "session") = nullptr;
     known(compute, "compute") = MPI_COMM_NULL;
     const auto own = taken<sidestream_options>(given, "sidestream_options", "SIDESTREAM_OPTIONS", SIDESTREAM_OPTIONS,
-                                              offsetof(sidestream_options, tell));
+                                               offsetof(sidestream_options, tell));
     options = options_of(own);
     tell = tell_of(own);
   });
@@ -110,8 +110,7 @@ void open(MPI_Comm comm, const sidestream_options* given, sidestream_session** s
 
 sidestream_session& open_one(sidestream_session* session) {
   sidestream_session& one = known(session, "session");
-  if (one.is_broken)
-    throw core::Error("a call that ranks make together has failed before", "", "close the session");
+  if (one.is_broken) throw core::Error("a call that ranks make together has failed before", "", "close the session");
   if (!one.run || !one.run->computes())
     throw BadArgument("this rank does not compute", "", "leave it out where sidestream_open gives MPI_COMM_NULL");
   return one;
@@ -178,9 +177,10 @@ void set_mesh(sidestream_session& one, const sidestream_mesh* given) {
 }
 
 void set_field(sidestream_session& one, const sidestream_field& given) {
-  sims::HostField field{.quantity = {text_of(given.name), text_of(given.unit), text_of(given.meaning), given.is_state != 0},
-                        .type = type_of(given.type),
-                        .blocks = {}};
+  sims::HostField field{
+      .quantity = {text_of(given.name), text_of(given.unit), text_of(given.meaning), given.is_state != 0},
+      .type = type_of(given.type),
+      .blocks = {}};
   if (given.count != one.extents.size())
     throw core::Error(fmt::format("{} pieces of memory for {} blocks", given.count, one.extents.size()),
                       fmt::format("field `{}`", field.quantity.name),
@@ -241,7 +241,8 @@ core::Option knob_option(const char* name, const char* meaning, double minimum, 
   option.name = "host." + text_of(name);
   option.type = "number";
   option.documentation = text_of(meaning);
-  if (!(minimum <= maximum)) throw core::Error(fmt::format("a knob may be from {} to {}", minimum, maximum), option.name);
+  if (!(minimum <= maximum))
+    throw core::Error(fmt::format("a knob may be from {} to {}", minimum, maximum), option.name);
   option.range(minimum, maximum);
   return option;
 }
@@ -250,8 +251,7 @@ core::Option knob_option(const char* name, const char* meaning, double minimum, 
 
 extern "C" {
 
-int sidestream_open(MPI_Comm comm, const sidestream_options* options, sidestream_session** session,
-                    MPI_Comm* compute) {
+int sidestream_open(MPI_Comm comm, const sidestream_options* options, sidestream_session** session, MPI_Comm* compute) {
   return status_of([&] { open(comm, options, session, compute); });
 }
 
@@ -300,9 +300,7 @@ int sidestream_set_particles(sidestream_session* session, const sidestream_parti
 }
 
 int sidestream_restored_particles(sidestream_session* session, const char* name, sidestream_particles* particles) {
-  return status_of([&] {
-    give_restored(open_one(session), name, known(particles, "particles"));
-  });
+  return status_of([&] { give_restored(open_one(session), name, known(particles, "particles")); });
 }
 
 int sidestream_set_number(sidestream_session* session, const char* name, double value) {
@@ -322,9 +320,8 @@ int sidestream_set_progress(sidestream_session* session, double progress) {
 
 int sidestream_add_knob(sidestream_session* session, const char* name, const char* meaning, double minimum,
                         double maximum, double* value) {
-  return status_of([&] {
-    open_one(session).run->add_knob(knob_option(name, meaning, minimum, maximum), known(value, "value"));
-  });
+  return status_of(
+      [&] { open_one(session).run->add_knob(knob_option(name, meaning, minimum, maximum), known(value, "value")); });
 }
 
 int sidestream_begin(sidestream_session* session, int64_t* step, double* time) {
@@ -352,9 +349,8 @@ int sidestream_goes_on(const sidestream_session* session) {
 }
 
 int sidestream_wants(const sidestream_session* session, const char* name, int* is_wanted) {
-  return status_of([&] {
-    known(is_wanted, "is_wanted") = known(session, "session").run->foresees(text_of(name)) ? 1 : 0;
-  });
+  return status_of(
+      [&] { known(is_wanted, "is_wanted") = known(session, "session").run->foresees(text_of(name)) ? 1 : 0; });
 }
 
 int sidestream_next_time(const sidestream_session* session, double time, double* next) {

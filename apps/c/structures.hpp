@@ -28,7 +28,8 @@ Struct taken(const Struct* given, const char* name, const char* initializer, con
     throw BadArgument(fmt::format("the `size` of a {} is {}, not {}", name, size, sizeof(Struct)), "",
                       fmt::format("begin with `{} x = {};`", name, initializer));
   const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
-  if (size > sizeof(Struct) && std::any_of(bytes + sizeof(Struct), bytes + size, [](unsigned char b) { return b != 0; }))
+  if (size > sizeof(Struct) &&
+      std::any_of(bytes + sizeof(Struct), bytes + size, [](unsigned char b) { return b != 0; }))
     throw BadArgument(fmt::format("a {} asks for what this library does not know yet", name),
                       fmt::format("Sidestream {}", SIDESTREAM_VERSION),
                       "take a newer library, or leave the newer members as they are by default");

@@ -14,6 +14,7 @@ CELLS, STEPS, COURANT = 48, 96, 0.5
 
 
 def main(config: str, folder: str) -> None:
+    """The whole run."""
     with sidestream.session(config, folder, comm=MPI.COMM_WORLD, name="pulse", existing="resume") as run:
         if run.comm is None:  # this rank was a sidecar, and the run is over
             return

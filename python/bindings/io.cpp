@@ -12,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/file_choice.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/quantity_names.hpp"
 #include "sidestream/io/result_file.hpp"
@@ -32,6 +33,16 @@ std::string describe_file(const std::string& path) {
   prepare_to_read(path);
   const nb::gil_scoped_release unlocked;
   return to_json(io::open_snapshot_file(path)->description()).dump();
+}
+
+// The configuration, as TOML, of the run that wrote a file; "" where it keeps none.
+std::string file_config(const std::string& path) {
+  prepare_to_read(path);
+  const nb::gil_scoped_release unlocked;
+  const auto file = io::open_snapshot_file(path);
+  const auto& texts = file->description().state.texts;
+  const auto found = texts.find(io::config_text);
+  return found == texts.end() ? "" : found->second;
 }
 
 // The name of the format, or "" when no format recognises the file.
@@ -124,6 +135,8 @@ void bind_io(nb::module_& module) {
   module.def("file_formats", &file_formats, "The names of all formats.");
   module.def("output_named", &output_named, nb::arg("name"),
              "(kind, step) of the name of a file in the folder of a run; None when it is no such name.");
+  module.def("file_config", &file_config, nb::arg("path"),
+             "The configuration of the run that wrote a file, as TOML; empty where it keeps none.");
   module.def("covering_grid", &covering_grid, nb::arg("path"), nb::arg("field"), nb::arg("level"),
              nb::arg("low") = nb::none(), nb::arg("high") = nb::none(),
              "A field (z, y, x) of a file at the resolution of a level, on the cells from `low` to `high` (x, y, z) or "

@@ -20,10 +20,10 @@ namespace sidestream::bindings {
 
 namespace {
 
-using Triple = std::array<std::int32_t, 3>;                                      // x, y, z
-using Block = std::tuple<int, Triple, Triple>;                                   // level, first cell, end
-using Memory = std::tuple<std::uintptr_t, std::array<std::int64_t, 3>>;          // address, strides in elements
-using Attribute = std::tuple<std::string, std::string, std::uintptr_t>;          // name, unit, address
+using Triple = std::array<std::int32_t, 3>;                                        // x, y, z
+using Block = std::tuple<int, Triple, Triple>;                                     // level, first cell, end
+using Memory = std::tuple<std::uintptr_t, std::array<std::int64_t, 3>>;            // address, strides in elements
+using Attribute = std::tuple<std::string, std::string, std::uintptr_t>;            // name, unit, address
 using Problem = std::optional<std::tuple<std::string, std::string, std::string>>;  // what, where, hint
 using Tell = std::function<void(const std::string&)>;
 
@@ -94,8 +94,7 @@ class Session {
   }
   void set_field(const std::string& name, const std::string& unit, const std::string& meaning, bool is_state,
                  const std::string& type, const std::vector<Memory>& blocks) {
-    sims::HostField field{
-        .quantity = {name, unit, meaning, is_state}, .type = mesh::element_type(type), .blocks = {}};
+    sims::HostField field{.quantity = {name, unit, meaning, is_state}, .type = mesh::element_type(type), .blocks = {}};
     for (const auto& [address, strides] : blocks)
       field.blocks.push_back({reinterpret_cast<void*>(address), {strides[0], strides[1], strides[2]}});
     run_->set_field(std::move(field));

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .error import Error
@@ -54,6 +56,17 @@ def print_error(problem: Error) -> None:
 def say(text: str) -> None:
     """One line of talk."""
     err().print(text, soft_wrap=True)
+
+
+@contextmanager
+def status(title: str) -> Iterator[Callable[[str], None]]:
+    """What goes on, in one line that changes, where there is a terminal."""
+    screen = err()
+    if not screen.is_terminal:
+        yield lambda _: None
+        return
+    with screen.status(title) as line:
+        yield lambda text: line.update(f"{title}: {text}")
 
 
 def _console(stderr: bool) -> Console:

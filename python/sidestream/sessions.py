@@ -152,9 +152,7 @@ class Session:
         self._blocks, self._ghosts = found, rim
         self._arrays.clear()
 
-    def field(
-        self, name: str, arrays: Any, *, unit: str = "", meaning: str = "", is_state: bool = True
-    ) -> None:
+    def field(self, name: str, arrays: Any, *, unit: str = "", meaning: str = "", is_state: bool = True) -> None:
         """Says where a quantity lies; again where its array is another. All ranks give the same in the same order.
 
         The array is read where it lies, and written only by a restart. Where its last axis is contiguous and of single
@@ -177,9 +175,7 @@ class Session:
         types = {array.dtype.name for array in given} or {"float64"}
         if len(types) > 1 or not types <= TYPES:
             raise Error(f"the arrays are of {', '.join(sorted(types))}", where=f"field `{name}`", hint="give real ones")
-        memory = [
-            self._memory(name, array, lo, hi) for array, (_, lo, hi) in zip(given, self._blocks, strict=True)
-        ]
+        memory = [self._memory(name, array, lo, hi) for array, (_, lo, hi) in zip(given, self._blocks, strict=True)]
         with translated_errors():
             self._run.set_field(
                 name=name, unit=unit, meaning=meaning, is_state=is_state, type=types.pop(), blocks=memory
@@ -255,7 +251,7 @@ class Session:
         self._run.set_progress(share)
 
     def add_knob(self, name: str, value: float, low: float, high: float, meaning: str = "") -> None:
-        """A number that `sidestream steer` may change between two steps; `knob` has its value. Before `begin`. Local."""
+        """A number that `sidestream steer` may change; `knob` has its value. Before `begin`. Local."""
         with translated_errors():
             self._run.add_knob(name, meaning, low, high, value)
 

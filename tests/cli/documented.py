@@ -9,7 +9,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAM = re.compile(
-    r"(?:make|sidestream(?:-\w+)?|mpirun|python|cmake|ctest|pip|source|tools/\S+|examples/\S+\.sh)(?: |$)"
+    r"(?:make|mpicc|sidestream(?:-\w+)?|mpirun|python|cmake|ctest|pip|source|tools/\S+|examples/\S+\.sh)(?: |$)"
 )
 FENCE = re.compile(r"^```(\w*)")
 

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-
-
 PREFIX = Path(sys.prefix)
 HOSTS = Path(__file__).parents[2] / "examples" / "hosts"
 STUB = PREFIX / "share" / "sidestream" / "sidestream_stub.c"

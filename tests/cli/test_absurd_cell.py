@@ -79,10 +79,12 @@ def test_the_halos_of_a_run_are_the_others_to_the_bit(factor: float, tmp_path: P
 
 
 @pytest.mark.parametrize("factor", [1e25, 1e250])
-def test_the_halos_in_a_file_are_the_others_to_the_bit(factor: float, tmp_path: Path, sidestream: CommandLine) -> None:
-    words = ("--t-boundary", 20 * MEAN, "--t-halo", 40 * MEAN, "--json")
+def test_the_halos_in_a_file_are_the_others_to_the_bit(
+    factor: float, tmp_path: Path, real_sidestream: CommandLine
+) -> None:
+    words = ("--t-boundary", 20 * MEAN, "--t-halo", 40 * MEAN, "--field", "density", "--json")
     usual, absurd = (
-        json.loads(sidestream("halos", "find", plot_file(tmp_path, value), *words).stdout)["columns"]
+        json.loads(real_sidestream("halos", "find", plot_file(tmp_path, value), *words).stdout)["columns"]
         for value in (USUAL, factor)
     )
 

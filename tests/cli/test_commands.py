@@ -87,12 +87,14 @@ OPTIONS = {
         *(
             "--finder",
             "--field",
-            "--level",
+            "--task",
             "--t-boundary",
             "--t-halo",
             "--connectivity",
             "--linking-length",
             "-o",
+            "-n",
+            "--launcher",
             "--json",
         )
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ import sidestream as ss
 import snapshots
 import synthetic_mergers
 from fixtures import CommandLine
+from test_absurd_cell import plot_file
 
 REFINED = Path(__file__).parents[1] / "data" / "refined_plt00007"
+PLOT = REFINED.with_name("nyx_plt00002")
 THRESHOLDS = ("--t-boundary", "20", "--t-halo", "40")
 
 
@@ -129,44 +132,53 @@ def test_what_is_no_tree_cannot_be_asked(tmp_path: Path, sidestream: CommandLine
     assert "tree.nc" in done.stderr
 
 
-def test_halos_of_a_file_are_those_of_its_field(sidestream: CommandLine) -> None:
-    words = ("--level", 1, "--t-boundary", "1.2 mean", "--t-halo", "1.5 mean", "--connectivity", 6, "--json")
+def test_halos_of_a_file_are_those_of_all_its_matter(real_sidestream: CommandLine) -> None:
+    words = ("--t-boundary", "1.05 mean", "--t-halo", "1.1 mean", "--connectivity", 6, "--json", "-n", 2)
 
-    report = json.loads(sidestream("halos", "find", REFINED, *words).stdout)
+    report = json.loads(real_sidestream("halos", "find", PLOT, *words).stdout)
 
-    expected = ss.open(REFINED).halos(level=1, t_boundary="1.2 mean", t_halo="1.5 mean", connectivity=6)
-    assert report["columns"]["id"] == expected["id"].values.tolist()
+    expected = ss.open(PLOT).halos(t_boundary="1.05 mean", t_halo="1.1 mean", connectivity=6)
+    assert sorted(report["columns"]["id"]) == sorted(expected["id"].values.tolist()) != []
     assert report["seconds"] > 0
 
 
-def test_groups_of_a_file_are_those_of_its_particles(sidestream: CommandLine) -> None:
-    done = sidestream("halos", "find", REFINED, "--finder", "fof", "--linking-length", 1.2, "--json")
+def test_groups_of_a_file_are_those_of_its_particles(real_sidestream: CommandLine) -> None:
+    done = real_sidestream("halos", "find", REFINED, "--finder", "fof", "--linking-length", 1.2, "--json", "-n", 1)
 
     assert done.returncode == 0, done.stderr
-    expected = ss.open(REFINED).friends_of_friends(1.2)
+    expected = ss.open(REFINED).friends_of_friends(1.2, "density")
     assert json.loads(done.stdout)["columns"]["id"] == expected["id"].values.tolist()
 
 
-def test_a_species_of_halos_of_a_density_is_refused(sidestream: CommandLine) -> None:
-    done = sidestream("halos", "find", REFINED, "--species", "dark_matter")
+def test_where_nothing_is_found_it_is_said_what_would_find_some(tmp_path: Path, real_sidestream: CommandLine) -> None:
+    words = ("halos", "find", plot_file(tmp_path, 1.0), "--field", "density", "-n", 2)
 
-    assert done.returncode == 2
-    assert "--finder fof" in done.stderr
+    done = real_sidestream(*words)
+
+    assert done.stdout == ""
+    reaches, _, keys = done.stderr.partition("; ")
+    assert re.fullmatch(r"no halos: `gas_density` reaches (\S+) times the mean, t_halo is 200 times the mean", reaches)
+    advice = dict(re.findall(r'(t_halo|t_boundary) = "([^"]*)"', keys))
+    again = real_sidestream(*words, "--t-halo", advice["t_halo"], "--t-boundary", advice["t_boundary"], "--json")
+    assert json.loads(again.stdout)["halos"] >= 1
 
 
 @pytest.mark.parametrize(
     ("words", "what"),
     [
         (["none"], "none"),
-        ([str(REFINED), "--field", "metals"], "there is no field `metals`"),
-        ([str(REFINED), "--level", "7"], "there is no level 7"),
+        ([str(PLOT), "--field", "metals"], "`metals`"),
+        ([str(PLOT), "--task", "halos"], "no task of halos `halos`"),
+        ([str(PLOT), "--species", "dark_matter"], "regions of a density have no particles"),
+        ([str(PLOT), "--t-halo", "many"], "many"),
     ],
 )
-def test_files_that_cannot_be_searched_are_errors(words: list[str], what: str, sidestream: CommandLine) -> None:
-    done = sidestream("halos", "find", *words)
+def test_files_that_cannot_be_searched_are_errors(words: list[str], what: str, real_sidestream: CommandLine) -> None:
+    done = real_sidestream("halos", "find", *words, "-n", 1)
 
-    assert done.returncode == 1
+    assert done.returncode in (1, 2)
     assert what in done.stderr
+    assert done.stderr.count("error: ") == 1
 
 
 def test_links_are_written_where_they_are_wanted(tmp_path: Path, sidestream: CommandLine) -> None:

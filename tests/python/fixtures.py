@@ -42,3 +42,9 @@ def environment(**extra: str) -> dict[str, str]:
 def sidestream(tmp_path: Path) -> CommandLine:
     """Runs the command line in an empty folder, with the fake program behind it."""
     return partial(command, tmp_path, SIDESTREAM_RUN=str(FAKE))
+
+
+@pytest.fixture
+def real_sidestream(tmp_path: Path) -> CommandLine:
+    """The same with the program itself."""
+    return partial(command, tmp_path)

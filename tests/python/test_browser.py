@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,11 +16,14 @@ import pytest
 from PIL import Image
 
 import drawn
+from holding import held
 from sidestream.pictures import pictures_of
 from sidestream.pictures.server import HERE
 from sidestream.pictures.viewing import ViewServer
 from sidestream.pictures.wall import WallServer
+from sidestream.report import live
 from sidestream.runs.run import Run
+from synthetic import write_run
 
 pytestmark = pytest.mark.slow
 STEPS = [10, 20, 130]
@@ -88,6 +93,22 @@ def test_the_page_that_follows_a_run_shows_the_newest_step(tmp_path: Path) -> No
         seen = photographed(tmp_path, address, (800, 600))
 
     assert share_of(seen, drawn.colour_of(STEPS[-1])) > 0.5
+
+
+def test_a_page_that_was_left_behind_says_so(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "demo", steps=20, status=None)
+    with held(run):
+        page = live.watch(Run(run), once=True)
+    shown = {}
+    for name, age in (("new", 5), ("old", 600)):
+        text = re.sub(r"(Date.now\(\)/1000-)\d+", rf"\g<1>{time.time() - age:.0f}", page.read_text())
+        page.write_text(text.replace('http-equiv="refresh"', ""))
+        words = ["--dump-dom", page.as_uri()]
+        done = subprocess.run(browser_line(tmp_path / "profile", *words), capture_output=True, text=True, timeout=120)
+        shown[name] = re.search(r'<span class="status[^>]*>([^<]*)<', done.stdout)[1]
+
+    assert shown["new"].startswith("running at ")
+    assert shown["old"].startswith("not watched for 10 min")
 
 
 def test_browsers_on_a_wall_show_every_step(tmp_path: Path) -> None:

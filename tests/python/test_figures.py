@@ -6,12 +6,18 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
+from collections.abc import Collection
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from scipy.integrate import trapezoid
 
 import sidestream
@@ -19,6 +25,7 @@ import synthetic
 from holding import held
 from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.figures.cosmology import Theory
+from sidestream.figures.picture import legend_outside
 from sidestream.figures.timeline import BEHIND, IDLE, PACK, STEP, WAIT, WRITE, spans_of
 from sidestream.report import write_report
 from sidestream.runs.events import Events
@@ -98,16 +105,16 @@ def test_pictures_of_a_simulation_without_redshift_tell_the_time_and_no_unit_of_
     assert picture.figure.axes[0].get_xlabel() == "x"
 
 
-@pytest.mark.parametrize(("last", "digits"), [(20.0, set(range(2, 10))), (1e4, {2, 5})])
-def test_logarithmic_axes_of_many_decades_have_few_minor_ticks(last: float, digits: set[int]) -> None:
+@pytest.mark.parametrize(("last", "digits"), [(4.0, range(2, 10)), (20.0, range(2, 10)), (1e4, {2, 5})])
+def test_logarithmic_axes_of_many_decades_have_few_minor_ticks(last: float, digits: Collection[int]) -> None:
     figure = Figure()
     axes = figure.subplots()
     axes.loglog([1.0, last], [1.0, last])
 
     Picture("line", "A line", "", figure).data_uri()
 
-    for axis in (axes.xaxis, axes.yaxis):
-        assert {int(f"{place:.0e}"[0]) for place in axis.get_minorticklocs()} == digits
+    for axis, expected in ((axes.xaxis, digits if last < 5.0 else {2, 5}), (axes.yaxis, digits)):
+        assert {int(f"{place:.0e}"[0]) for place in axis.get_minorticklocs()} == set(expected)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +130,56 @@ def test_logarithmic_axes_have_plain_labels(limits: tuple[float, float], labels:
     shown = [text.get_text() for text in [*axes.get_xticklabels(), *axes.get_xticklabels(minor=True)]]
     assert set(labels) <= set(shown)
     assert not any("$" in text for text in shown)
+
+
+def visible_labels(axis: Axis) -> list[Bbox]:
+    texts = [*axis.get_ticklabels(), *axis.get_ticklabels(minor=True)]
+    low, high = sorted(axis.get_view_interval())
+    within = (text for text in texts if text.get_text() and low <= text.get_position()[0] <= high)
+    return sorted((text.get_window_extent() for text in within), key=lambda box: box.x0)
+
+
+@pytest.mark.parametrize("limits", [(3e-3, 9e-2), (4e-3, 0.05), (0.2, 6.0), (0.1, 30.0)])
+def test_labels_along_a_logarithmic_axis_do_not_overlap(limits: tuple[float, float], tmp_path: Path) -> None:
+    figure = Figure(figsize=(4.4, 3.0))
+    axes = figure.subplots()
+    axes.set(xscale="log", xlim=limits)
+
+    Picture("axis", "", "", figure).save_png(tmp_path)
+
+    boxes = visible_labels(axes.xaxis)
+    assert len(boxes) >= 1
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_a_legend_outside_lies_beside_all_panels(tmp_path: Path) -> None:
+    for above in (False, True):
+        figure = Figure(figsize=(8.8, 4.4))
+        panels = figure.subplots(1, 2)
+        lines = [panels[0].plot([0, 1], label=f"line {n}")[0] for n in range(7)]
+        legend_outside(figure, lines, [line.get_label() for line in lines], above=above, columns=3)
+
+        Picture("legend", "", "", figure).save_png(tmp_path)
+
+        legend = figure.legends[0].get_window_extent()
+        assert 0 <= legend.y0 < legend.y1 <= figure.bbox.height
+        assert not any(legend.overlaps(axes.get_tightbbox()) for axes in panels)
+
+
+def test_a_report_tells_how_far_it_is(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    told: list[str] = []
+
+    write_report(sidestream.open(small_run), told.append)
+
+    assert told[0].startswith("1 of ") and told[-1] == "{0} of {0} groups of figures".format(len(told))
+
+
+def test_what_draws_the_report_is_imported_while_a_run_goes_on() -> None:
+    code = "import sys, time; from sidestream.launch.warming import Warming; warming = Warming(); warming.start()\n"
+    code += "time.sleep(0.2); warming.end(); assert 'sidestream.report' in sys.modules, 'not imported'"
+
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_report_is_the_same_by_one_process_and_by_several(small_run: Path) -> None:
@@ -284,7 +341,7 @@ def test_a_run_that_has_just_begun_has_a_report(tmp_path: Path) -> None:
     with held(tmp_path):
         page = write_report(sidestream.open(tmp_path)).read_text()
 
-    assert ">running<" in page
+    assert re.search(r">running at \S+ UTC<", page)
 
 
 def test_text_from_the_run_cannot_break_the_page(small_run: Path) -> None:

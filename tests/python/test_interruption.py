@@ -17,7 +17,7 @@ from sidestream.runs.run import Run
 def test_an_interrupt_ends_the_report_at_once_and_says_how_to_make_it(
     finished_run: Path, inherited: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def write_for_long(_folder: Path) -> None:
+    def write_for_long(_folder: Path, _tell: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import threading
@@ -13,7 +14,7 @@ import pytest
 import sidestream
 import synthetic
 from holding import held
-from sidestream.report import live
+from sidestream.report import live, page
 
 
 @pytest.fixture
@@ -63,6 +64,22 @@ def test_the_page_of_a_run_that_goes_on_loads_itself_anew_and_that_of_a_finished
 
     assert 'http-equiv="refresh"' not in page.read_text()
     assert "finished" in page.read_text()
+
+
+def test_a_page_says_when_the_run_went_on_and_is_written_anew_while_it_does(
+    going_on: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = live.LivePage(sidestream.open(going_on))
+    page.update()
+    assert re.search(r"running at \d\d:\d\d:\d\d UTC", page.path.read_text())
+    written = page.path.stat().st_mtime_ns
+
+    page.update()
+    assert page.path.stat().st_mtime_ns == written
+    monkeypatch.setattr(live, "WRITE_EVERY_S", 0.0)
+    page.update()
+
+    assert page.path.stat().st_mtime_ns > written
 
 
 def test_new_results_appear_and_old_ones_are_not_drawn_again(going_on: Path) -> None:
@@ -137,3 +154,15 @@ def test_watching_ends_with_the_run(going_on: Path, monkeypatch: pytest.MonkeyPa
 
     assert not watching.is_alive()
     assert "finished" in (going_on / "live.html").read_text()
+
+
+def test_the_report_says_why_a_task_found_nothing(going_on: Path) -> None:
+    why = "no halos: `total_density` reaches 37 times the mean, t_halo is 200 times the mean"
+    event = {"event": "analysis", "t": 98.0, "task": "halos", "step": 21, "summary": why, "compute_s": 0.1}
+    with (going_on / "events.jsonl").open("a") as log:
+        log.write(json.dumps(event) + "\n")
+
+    text = page.render(sidestream.open(going_on))
+
+    assert f"<li>halos: {why} at step 21" in text
+    assert text.count("no halos") == 1

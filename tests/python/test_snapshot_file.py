@@ -149,6 +149,7 @@ def test_torn_data_are_an_error_and_no_crash(tmp_path: Path) -> None:
 
 # --- a refined file: three levels over 8^3 cells, written by our own writer (tests/io/refined_plotfile_test.cpp)
 
+PLOT = Path(__file__).parents[1] / "data" / "nyx_plt00002"
 REFINED = Path(__file__).parents[1] / "data" / "refined_plt00007"
 COARSE_CELLS = 8
 
@@ -212,12 +213,12 @@ def test_analyses_take_the_level_that_is_asked_for() -> None:
 
     for level in (0, 2):
         grid = plot.covering_grid("density", level)
-        found, expected = plot.halos(level=level, **options), sidestream.halos(grid, 8.0, **options)
+        found, expected = plot.halos("density", level, **options), sidestream.halos(grid, 8.0, **options)
         for name in set(expected.data_vars) - {"inside"}:  # the file has a cosmology, and so more spheres
             np.testing.assert_array_equal(found[name], expected[name])
         assert "m200c" in found
         assert plot.power_spectrum(level=level).equals(sidestream.power_spectrum(grid, 8.0))
-    assert plot.halos(level=2, **options).cells.sum() > 30 * plot.halos(**options).cells.sum() > 0
+    assert plot.halos("density", 2, **options).cells.sum() > 30 * plot.halos("density", **options).cells.sum() > 0
 
 
 @pytest.mark.parametrize("linking_length", [0.2, 1.2])
@@ -227,7 +228,7 @@ def test_groups_of_particles_are_those_of_their_positions(linking_length: float)
     points = np.column_stack([particles[axis] for axis in "xyz"])
     length = linking_length * 8.0 / len(points) ** (1 / 3)
 
-    groups = plot.friends_of_friends(linking_length, min_particles=2).sortby("id")
+    groups = plot.friends_of_friends(linking_length, "density", min_particles=2).sortby("id")
 
     of_particles = sidestream.friends_of_friends(
         points, 8.0, linking_length=length, ids=particles["id"].values.astype(np.int64)
@@ -236,6 +237,22 @@ def test_groups_of_particles_are_those_of_their_positions(linking_length: float)
     assert groups["id"].values.tolist() == ids[counts >= 2].tolist()
     assert groups["particles"].values.tolist() == counts[counts >= 2].tolist()
     np.testing.assert_allclose(groups["mass"], 3.0 * counts[counts >= 2])
+
+
+def test_halos_are_of_all_matter() -> None:
+    plot = sidestream.open(PLOT)
+    total = plot["density"] + plot["particle_mass_density"]
+    options = {"t_boundary": "1.05 mean", "t_halo": "1.1 mean"}
+
+    found = plot.halos(**options)
+
+    expected = sidestream.halos(total, plot.box_size, **options)
+    assert found["mass"].values.tolist() == expected["mass"].values.tolist() != []
+
+
+def test_dark_matter_that_is_particles_alone_is_not_left_out() -> None:
+    with pytest.raises(sidestream.Error, match="as particles, but no density"):
+        sidestream.open(REFINED).halos()
 
 
 def test_particles_come_by_species(tmp_path: Path) -> None:
@@ -256,12 +273,12 @@ def test_particles_come_by_species(tmp_path: Path) -> None:
         ("tracers", 300),
         ("black_holes", 0),
     ]
-    groups = file.friends_of_friends(0.5, min_particles=2, species="stars")
+    groups = file.friends_of_friends(0.5, "density", min_particles=2, species="stars")
     assert groups["particles"].sum() <= 90
-    of_one_mass = file.friends_of_friends(0.5, min_particles=2, species="dark_matter")
+    of_one_mass = file.friends_of_friends(0.5, "density", min_particles=2, species="dark_matter")
     np.testing.assert_allclose(of_one_mass["mass"], 0.1 * of_one_mass["particles"])
     with pytest.raises(sidestream.Error, match="the particles have no masses"):
-        file.friends_of_friends(species="tracers")
+        file.friends_of_friends(field="density", species="tracers")
     with pytest.raises(sidestream.Error, match="species `star`") as caught:
         file.particles("star")
     assert "dark_matter, stars, tracers, black_holes" in caught.value.hint
@@ -351,7 +368,7 @@ def test_analyses_give_the_same_for_every_format(form: str, converted: dict[str,
     options = {"t_boundary": "1.2 mean", "t_halo": "1.5 mean"}
     before, after = sidestream.open(REFINED), sidestream.open(converted[form])
 
-    assert after.halos(level=1, **options).equals(before.halos(level=1, **options))
+    assert after.halos("density", 1, **options).equals(before.halos("density", 1, **options))
     assert after.power_spectrum(level=1).equals(before.power_spectrum(level=1))
 
 
@@ -390,7 +407,7 @@ def test_a_file_of_flash_in_cgs_is_analysed_in_mpc_and_solar_masses(tmp_path: Pa
     options = {"t_boundary": "1.5 mean", "t_halo": "4 mean"}
 
     plot = sidestream.open(write_flash_file(tmp_path / "box_hdf5_chk_0001", in_cgs, 20.0 * CM_PER_MPC))
-    ours, expected = plot.halos(**options), sidestream.halos(density, 20.0, **options)
+    ours, expected = plot.halos("density", **options), sidestream.halos(density, 20.0, **options)
 
     assert (plot.length_unit, plot.units["density"], plot.attrs["step"]) == ("cm", "g/cm^3", 12)
     np.testing.assert_allclose(plot["density"], in_cgs, rtol=1e-14)

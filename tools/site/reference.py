@@ -109,10 +109,13 @@ def _row(option: dict[str, Any]) -> str:
 
 
 def _taken(option: dict[str, Any]) -> str:
-    """What values an option takes, in words."""
+    """What values an option takes, in words: of which kind, and which of these."""
     if "choices" in option:
         return ", ".join(f'`"{choice}"`' for choice in option["choices"])
-    words = [f"in {', '.join(unit or '1' for unit in option['units'])}"] if "units" in option else []
+    if "units" in option:
+        words = [f"number and unit: {', '.join(unit or 'none' for unit in option['units'])}"]
+    else:
+        words = [_kind(option)]
     low, high = option.get("minimum"), option.get("maximum")
     if low is not None and high is not None:
         words.append(f"{low:g} to {high:g}")
@@ -120,9 +123,19 @@ def _taken(option: dict[str, Any]) -> str:
         words.append(f"at least {low:g}")
     elif high is not None:
         words.append(f"at most {high:g}")
-    if option.get("default") in ("true", "false"):
-        words.append("`true`, `false`")
-    return ", ".join(words)
+    return ", ".join(word for word in words if word)
+
+
+def _kind(option: dict[str, Any]) -> str:
+    """That of the default; without one, numbers are known by their bounds, and the meaning tells of the others."""
+    if "default" not in option:
+        return "number" if "minimum" in option or "maximum" in option else ""
+    default = option["default"]
+    if default in ("true", "false"):
+        return "`true`, `false`"
+    if default.startswith(('"', "[")):
+        return "text" if default.startswith('"') else "list"
+    return "whole number" if default.lstrip("-").isdigit() else "number"
 
 
 def _text(words: str) -> str:

@@ -28,9 +28,9 @@ struct HostOptions {
   std::vector<std::string> overrides;  ///< of its keys: "task.slice.every=5"
   std::string folder;                  ///< of the run
   io::ExistingRun existing = io::ExistingRun::refuse;  ///< `resume` begins anew where there is nothing to go on from
-  std::string job_program{};           ///< `sidestream-run`, which does isolated tasks; empty: there are none
-  bool catches_signals = false;                        ///< SIGINT, SIGTERM and SIGUSR1 end the run after a step
-  bool tells_steps = true;                             ///< one line a step
+  std::string job_program{};     ///< `sidestream-run`, which does isolated tasks; empty: there are none
+  bool catches_signals = false;  ///< SIGINT, SIGTERM and SIGUSR1 end the run after a step
+  bool tells_steps = true;       ///< one line a step
 };
 
 /// A block of cells of this rank, in cells of its level.
@@ -41,8 +41,8 @@ struct HostBlock {
 
 /// What the program computes on. Cells of a level are half as large as those of the one before.
 struct HostMesh {
-  mesh::Geometry geometry;  ///< of level 0; alike on all ranks
-  std::string length_unit;  ///< empty: the problem's own
+  mesh::Geometry geometry;        ///< of level 0; alike on all ranks
+  std::string length_unit;        ///< empty: the problem's own
   std::vector<HostBlock> blocks;  ///< of this rank; a finer one hides what it covers
   mesh::Ghosts ghosts = 0;        ///< around each block in memory
 };
@@ -87,9 +87,9 @@ struct HostSpecies {
 ///     while (run.goes_on()) { ...; run.step_taken(++step, time); }
 ///     run.end();
 ///
-/// What is given lies where it was said until it is given anew or `goes_on` says no, and stays as it is while `begin` or
-/// `step_taken` runs; `end` looks at nothing of it.
-/// Members are collective on the ranks that compute unless they say "local".
+/// What is given lies where it was said until it is given anew or `goes_on` says no, and stays as it is while `begin`
+/// or `step_taken` runs; `end` looks at nothing of it. Members are collective on the ranks that compute unless they say
+/// "local".
 class HostRun {
  public:
   using Tell = std::function<void(const std::string& line)>;

@@ -118,8 +118,8 @@ class SteppedRun {
   core::Bill& bill();
   /// The state before the first step, and what is due there.
   void begin();
-  /// Between two steps: whether another one follows; else the last outputs are written. Waits while the run is paused by
-  /// hand.
+  /// Between two steps: whether another one follows; else the last outputs are written. Waits while the run is paused
+  /// by hand.
   bool goes_on();
   /// Tells the simulation what will be asked for after the next step.
   void foresee();
@@ -144,18 +144,21 @@ class SteppedRun {
 RunStatus run(const comm::Communicator& world, RunConfig config, const std::string& folder, const RunStart& start,
               const std::function<void(const std::string& line)>& progress);
 
-/// A state in a file, of any format, and the run folder that results of it go to.
-struct FileToAnalyze {
-  std::string file, folder;
-  bool overwrites = false;  ///< earlier results in the folder of tasks with a file; never a run of a simulation
+/// States in files, of any formats, and the run folder that results of them go to.
+struct FilesToAnalyze {
+  std::vector<std::string> files;  ///< of different steps
+  std::vector<std::string> tasks;  ///< those of the configuration that are done, by name; none: all
+  std::string folder;
+  bool overwrites = false;  ///< earlier results in the folder of tasks with files; never a run of a simulation
 };
 
-/// Does the tasks of `root` (`[task.*]`, with `[quantity.*]`, `[heating]` and `[coupling]`) with the state in a file,
-/// on `world`; triggers need not be said. Returns how many results could not be made, on rank 0; throws core::Error on
-/// all ranks where the file has not what the tasks need, and where the folder holds what may not be replaced. `tell` is
-/// given a line a task.
-std::int64_t analyze_file(const comm::Communicator& world, const core::Node& root, const FileToAnalyze& what,
-                          core::Bill& bill, const std::function<void(const std::string& line)>& tell);
+/// Does the tasks of `root` (`[task.*]`, with `[quantity.*]`, `[heating]` and `[coupling]`; or those of the
+/// configuration of a simulation) with the states in files, one after another in the order of their steps, each on all
+/// ranks of `world`; triggers need not be said. Returns how many results could not be made, on rank 0; throws
+/// core::Error on all ranks where a file has not what the tasks need, where two are of one step, and where the folder
+/// holds what may not be replaced. `tell` is given a line a task.
+std::int64_t analyze_files(const comm::Communicator& world, const core::Node& root, const FilesToAnalyze& what,
+                           core::Bill& bill, const std::function<void(const std::string& line)>& tell);
 
 /// Makes SIGINT, SIGTERM and SIGUSR1 end a run after its present step instead of at once.
 void catch_stop_signals();

@@ -16,7 +16,8 @@ from . import files
 from .attack import attack
 from .bench import bench
 from .halos import halos
-from .options import Json, Launcher
+from .later import analyze
+from .options import Json, Settings
 from .pictures import display, movie, view
 from .regions import regions
 from .steer import steer
@@ -63,10 +64,6 @@ Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuratio
 Ranks = Annotated[
     int | None,
     typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks, sidecars among them (default: one a core)."),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key, e.g. task.halos.transport=in-situ; repeatable."),
 ]
 Out = Annotated[
     Path | None,
@@ -180,75 +177,6 @@ def run(
     return simulation.run(request, verdict.processes(request.ranks), verdict.threads())
 
 
-@app.command(short_help="Do the analyses that a run stored for later, or tasks with a file or run.")
-def analyze(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder or, with --task, a plot file.")],
-    task: Annotated[
-        str | None,
-        typer.Option(
-            "--task",
-            metavar="TASK",
-            help="What to do with a plot file, or with all that a run stored: an analysis or suite, or a TOML file "
-            "with tables [task.NAME].",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Where results of --task go (default: runs/<name of the file>, of a run runs/<its name>-analyzed).",
-        ),
-    ] = None,
-    settings: Settings = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace earlier results of a plot file; never a run.")
-    ] = False,
-    ranks: Ranks = None,
-    launcher: Launcher = None,
-) -> None:
-    """Do what the tasks with `transport = "file"` left for later: results and report, as if made while RUN ran.
-
-    Such a task stores what it reads, in RUN/snapshots, whenever it is due. Here each snapshot is analysed, on as many
-    ranks as you like and with the same results to the bit. Results that are there are not made again, so a command that
-    was interrupted goes on, and one beside a run that goes on does what is there. Snapshots are yours to remove.
-
-    With --task, PATH is a plot file or checkpoint of any format, or a run: then the tasks, which need not be those of
-    the run, are done with every snapshot that it stored, or else with its plot files. The results lie in DIR as those
-    of a run do; a command that was interrupted is repeated with --overwrite. Of gas in a universe, neutral hydrogen and
-    the like follow from ionisation equilibrium: with the background of the run that made the file, or that of --set
-    heating.uv_background=NAME.
-
-    \b
-    Examples:
-      sidestream analyze runs/demo
-      sidestream analyze runs/demo -n 16 --launcher "srun --exclusive"
-      sidestream analyze plt00123 --task gimlet --set heating.uv_background=onorbe17_middle
-      sidestream analyze plt00123 --task tasks.toml --out results
-      sidestream analyze runs/demo --task tasks.toml --out results -n 4
-    """
-    from ..files.opening import is_run, open_run
-    from ..launch import later
-
-    if task is None and (out is not None or settings or overwrite):
-        raise UsageError(
-            "--out, --set and --overwrite go with --task", hint="a run has its folder and its configuration"
-        )
-    with files.status(f"analysing {path}") as tell:
-        if task is None:
-            made = later.analyze(open_run(path), files.count_of(ranks), launcher, tell)
-        else:
-            rest = (files.count_of(ranks), settings or (), launcher, tell, overwrite)
-            if is_run(path):
-                folder = out or Path("runs") / f"{path.name}-analyzed"
-                run = later.analyze_snapshots(open_run(path), task, folder, *rest)
-            else:
-                run = later.analyze_file(path, task, out or Path("runs") / path.name, *rest)
-            made = len(run.events.of("analysis"))
-    console.say(f"{made} results were made")
-
-
 @app.command(short_help="Check a configuration; print what it would take.")
 def check(
     config: Config, ranks: Ranks = None, settings: Settings = None, out: Out = None, as_json: Json = False
@@ -350,7 +278,10 @@ def report(run: RunFolder) -> None:
     from ..files.opening import open_run
     from ..report import write_report
 
-    typer.echo(write_report(open_run(run)))
+    opened = open_run(run)
+    with console.status(f"writing the report of {run}") as tell:
+        page = write_report(opened, tell)
+    typer.echo(page)
 
 
 @app.command(short_help="Say where the wall time of a run went.")
@@ -440,6 +371,7 @@ def zoom(
 app.command(short_help="Show the pictures of a run in a browser, also while it goes on.")(view)
 app.command(short_help="Make a movie of the pictures of a run.")(movie)
 app.command(short_help="Show the pictures of a run on a wall of screens.")(display)
+app.command(short_help="Do the analyses that a run stored for later, or tasks with plot files.")(analyze)
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
 app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
 app.command(short_help="Run a configuration with keys varied: a family of runs.")(sweep)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from .. import console
 from ..error import Error, UsageError
 from .options import Json, Launcher
-
-if TYPE_CHECKING:
-    from ..launch.programs import Tell
 
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", metavar="RANKS", help="MPI ranks (default: one a core).")]
 
@@ -78,7 +73,7 @@ def convert(
     request = conversion.Conversion(
         source, target, form, _names(fields), _names(species), precision, block, method, overwrite, _names(compress)
     )
-    with status(f"converting {source}") as tell:
+    with console.status(f"converting {source}") as tell:
         report = conversion.convert(request, count_of(ranks), launcher, tell)
     if report["left_out_particles"]:
         console.say(f"warning: {form} files hold no particles: {report['left_out_particles']} were left out")
@@ -108,7 +103,7 @@ def verify(
     from ..launch import verification
 
     verdicts: list[dict[str, Any]] = []
-    with status(f"verifying {path}") as tell:
+    with console.status(f"verifying {path}") as tell:
         for verdict in verification.verify(path, count_of(ranks), launcher, tell):
             verdicts.append(verdict)
             if not as_json:
@@ -135,18 +130,6 @@ def count_of(ranks: int | None) -> int:
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot read anything", hint="-n takes 1 or more")
     return ranks or default_ranks()
-
-
-@contextmanager
-def status(title: str) -> Iterator[Tell]:
-    """What goes on, in one line that changes, where there is a terminal."""
-    screen = console.err()
-    if not console.is_screen():
-        yield lambda _: None
-        return
-    with screen.status(title) as status:
-        update: Callable[[str], None] = lambda line: status.update(f"{title}: {line}")  # noqa: E731
-        yield update
 
 
 def _summary(report: dict[str, Any]) -> dict[str, Any]:

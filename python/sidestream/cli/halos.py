@@ -9,7 +9,7 @@ import typer
 
 from .. import console
 from ..error import Error, UsageError
-from .files import Ranks, count_of, status
+from .files import Ranks, count_of
 from .options import Json, Launcher
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def query(
 
     _check(out, min_cells)
     request = stored.TreeQuery(tree, t_boundary, t_halo, min_cells)
-    with status(f"asking {tree}") as tell:
+    with console.status(f"asking {tree}") as tell:
         table, report = stored.query(request, count_of(ranks), launcher, tell)
     times = {name: report[name] for name in ("read_s", "query_s")}
     told = f"the query took {duration(times['query_s'])}, reading the file {duration(times['read_s'])}"
@@ -81,56 +81,71 @@ def query(
 @halos.command(short_help="Find halos in a plot file or checkpoint of any format.")
 def find(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A plot file or checkpoint.", show_default=False)],
+    task: Annotated[
+        str | None,
+        typer.Option("--task", metavar="NAME", help="Of the run that wrote FILE, where it has several of halos."),
+    ] = None,
     finder: Annotated[
-        str, typer.Option("--finder", metavar="NAME", help="iso-density (of a field), or fof (of the particles).")
-    ] = "iso-density",
+        str | None,
+        typer.Option("--finder", metavar="NAME", help="iso-density (of a field), or fof (of the particles)."),
+    ] = None,
     field: Annotated[
-        str, typer.Option("--field", metavar="NAME", help="The density; with fof, of peaks and spheres.")
-    ] = "density",
-    level: Annotated[int, typer.Option("--level", metavar="LEVEL", help="The level of refinement.")] = 0,
-    t_boundary: Boundary = "81.66 mean",
-    t_halo: Peak = "200 mean",
+        str | None, typer.Option("--field", metavar="NAME", help="The density; with fof, of peaks and spheres.")
+    ] = None,
+    t_boundary: Annotated[str | None, typer.Option("--t-boundary", metavar="DENSITY", help=BOUNDARY)] = None,
+    t_halo: Annotated[str | None, typer.Option("--t-halo", metavar="DENSITY", help=PEAK)] = None,
     connectivity: Annotated[
-        int, typer.Option("--connectivity", metavar="N", help="Neighbours of a cell: 6, 14 or 26.")
-    ] = 14,
+        int | None, typer.Option("--connectivity", metavar="N", help="Neighbours of a cell: 6, 14 or 26.")
+    ] = None,
     linking_length: Annotated[
-        float, typer.Option("--linking-length", metavar="B", help="Of fof, in mean separations of particles.")
-    ] = 0.2,
+        float | None, typer.Option("--linking-length", metavar="B", help="Of fof, in mean separations of particles.")
+    ] = None,
     species: Annotated[
-        str, typer.Option("--species", metavar="NAME", help="Of fof, whose particles (default: the first species).")
-    ] = "",
+        str | None,
+        typer.Option("--species", metavar="NAME", help="Of fof, whose particles (default: the first species)."),
+    ] = None,
     out: Out = None,
+    ranks: Ranks = None,
+    launcher: Launcher = None,
     as_json: Json = False,
 ) -> None:
     """Find halos in a plot file or checkpoint of any format and of any code, by density or by friends of friends.
 
-    A density in g/cm^3 is taken as Msun/Mpc^3; a file in units of its own keeps them, and thresholds are in these.
-    Prints the 20 heaviest.
+    Of a file of a run with a task of halos these are the run's own halos, found with its options; those given here
+    count more. Else the defaults of such a task hold: the density is that of gas and dark matter together, on all
+    levels, the boundary is at 81.66 means and the peak reaches 200. A file in units of its own keeps them, and
+    thresholds are in these. Prints the 20 heaviest.
 
     \b
     Examples:
-      sidestream halos find runs/demo/plt00120
+      sidestream halos find runs/demo/plt00120 -n 2
       sidestream halos find DD0046 --t-boundary "60 mean" --t-halo "100 mean"
       sidestream halos find runs/demo/chk00050.hdf5_chk --finder fof -o groups.csv
     """
     from time import perf_counter
 
-    from ..files.snapshot import SnapshotFile
+    from ..launch import halos as search
     from ..quantities import duration
 
     _check(out, 1)
-    if finder not in FINDERS:
+    if finder is not None and finder not in FINDERS:
         raise UsageError(f"there is no finder `{finder}`", hint=f"--finder takes {' or '.join(FINDERS)}")
-    if species and finder != "fof":
-        raise UsageError(f"halos of a density have no particles of `{species}`", hint="add --finder fof")
-    opened = SnapshotFile(file)
-    start = perf_counter()
-    if finder == "fof":
-        table = opened.friends_of_friends(linking_length, field, level, species=species)
-    else:
-        table = opened.halos(field, level, t_boundary=t_boundary, t_halo=t_halo, connectivity=connectivity)
+    given = {
+        "finder": finder,
+        "field": field,
+        "t_boundary": t_boundary,
+        "t_halo": t_halo,
+        "connectivity": connectivity,
+        "linking_length": linking_length,
+        "species": species,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    start, count = perf_counter(), count_of(ranks)
+    with console.status(f"searching {file}") as tell:
+        table = search.find(search.Search(file, task, options), count, launcher, tell)
     seconds = perf_counter() - start
-    _give(table, out, as_json, f"reading and finding took {duration(seconds)}", {"seconds": seconds})
+    told = f"reading and finding took {duration(seconds)} on {count} rank{'s' * (count != 1)}"
+    _give(table, out, as_json, told, {"seconds": seconds})
 
 
 @halos.command(short_help="Write which halo became which, over all steps of a run.")
@@ -188,4 +203,5 @@ def _give(table: xr.Dataset, out: Path | None, as_json: bool, told: str, times: 
     catalogue.print_catalogue(table)
     more = f", of which the {catalogue.SHOWN_ROWS} heaviest are shown" if count > catalogue.SHOWN_ROWS else ""
     where = f"; all are in {out}" if out is not None else ""
-    console.say(f"{count} halo{'s' * (count != 1)}{more}{where}; {told}")
+    found = table.attrs.get("summary", "0 halos") if count == 0 else f"{count} halo{'s' * (count != 1)}"
+    console.say(f"{found}{more}{where}; {told}")

@@ -10,3 +10,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 Launcher = Annotated[
     str | None, typer.Option("--launcher", metavar="COMMAND", help="The MPI launcher, with options if need be.")
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key, e.g. task.halos.transport=in-situ; repeatable."),
+]

@@ -17,6 +17,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import TightLayoutEngine
 from matplotlib.ticker import LogFormatterSciNotation, LogLocator
 
 INK, MUTED, FAINT, GRID = "#1c2733", "#5c6b7a", "#aeb9c4", "#e6eaee"
@@ -33,6 +34,7 @@ FIELD_NAMES = {
     "temperature": "temperature",
 }
 
+_WHOLE = (0, 0, 1, 1)
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LOOK: Any = {
     "font.size": 10,
@@ -101,9 +103,21 @@ class Picture:
         return f"data:image/{mime};base64,{base64.b64encode(_drawn(self.figure, self.vector)).decode()}"
 
 
+def legend_outside(figure: Figure, handles: Sequence[Any], names: Sequence[str], above: bool, columns: int) -> None:
+    """A legend above or below all panels, in the room that they leave; `layout="constrained"` takes far longer."""
+    rows = -(-len(names) // max(1, columns))
+    share = (0.19 * rows + 0.12) / figure.get_figheight()  # inches, of lines of 9 points
+    figure.legend(handles, names, loc="upper left" if above else "lower center", ncols=columns)
+    figure.set_layout_engine("tight", rect=(0, 0, 1, 1 - share) if above else (0, share, 1, 1))
+
+
 def _drawn(figure: Figure, is_vector: bool) -> bytes:
     """The figure as SVG or PNG. By the canvas itself: `savefig` draws figures that lay themselves out twice."""
     _simplify_ticks(figure)
+    engine = figure.get_layout_engine()
+    if isinstance(engine, TightLayoutEngine) and engine.get()["rect"] == _WHOLE:
+        no_rectangle: Any = None  # with one, all is laid out twice
+        figure.set_layout_engine(TightLayoutEngine(rect=no_rectangle))
     buffer = io.BytesIO()
     with look():
         figure.dpi = 160
@@ -117,12 +131,13 @@ def _drawn(figure: Figure, is_vector: bool) -> bytes:
 def _simplify_ticks(figure: Figure) -> None:
     """Of logarithmic axes: their labels as plain text, and of two decades and more the minor ticks at 2 and 5 alone.
 
-    Typeset formulae, and all eight minor ticks of a decade, take half of the drawing each.
+    Typeset formulae, and all eight minor ticks of a decade, take half of the drawing each. Along x labels lie beside
+    each other, so that those of shorter axes would overlap too.
     """
     for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
+        for axis, sparse in ((axes.xaxis, 5), (axes.yaxis, 100)):
             low, high = sorted(axis.get_view_interval())
-            if isinstance(axis.get_minor_locator(), LogLocator) and high >= 100 * low:
+            if isinstance(axis.get_minor_locator(), LogLocator) and high >= sparse * low:
                 axis.set_minor_locator(LogLocator(subs=(2, 5)))
             if isinstance(axis.get_major_formatter(), LogFormatterSciNotation):
                 axis.set_major_formatter(_PlainPowers())

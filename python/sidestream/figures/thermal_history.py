@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from .. import measurements
 from .measured import draw_measured, redshift_window, since_reionization
-from .picture import BLUE, Picture, look
+from .picture import BLUE, Picture, legend_outside, look
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -26,7 +26,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         return
     history = history[since_reionization(history[:, 0])]
     with look():
-        figure = Figure(figsize=(8.8, 4.2), layout="constrained")
+        figure = Figure(figsize=(8.8, 4.2))
         temperature, slope = figure.subplots(1, 2)
         for axes, column in ((temperature, 1), (slope, 2)):
             axes.plot(history[:, 0], history[:, column], "o-", color=BLUE, ms=4.5, label="simulation", zorder=3)
@@ -37,7 +37,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         for axes in (temperature, slope):
             axes.set(xlim=(low, high), xlabel="redshift")
         handles, labels = temperature.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+        legend_outside(figure, handles, labels, above=False, columns=4)
     caption = "The power law T = T0 (density / mean)^(gamma - 1) of gas near the mean density, and measurements of it."
     yield Picture(f"{task}-thermal-history", "Thermal history", caption, figure, wide=True)
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..runs.events import Event, Events, number
-from .picture import AMBER, BLUE, GREY, INK, MUTED, RED, TASK_COLOURS, Picture, look
+from .picture import AMBER, BLUE, GREY, INK, MUTED, RED, TASK_COLOURS, Picture, legend_outside, look
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -99,7 +99,7 @@ def _draw(spans: list[Span], tasks: list[str], events: Events) -> Figure:
     colours = _COLOURS | {task: TASK_COLOURS[i % len(TASK_COLOURS)] for i, task in enumerate(_tasks(spans, tasks))}
     end = max(span.end for span in spans)
     with look():
-        figure = Figure(figsize=(12.5, 1.3 + 0.5 * len(lanes)), layout="constrained")
+        figure = Figure(figsize=(12.5, 1.3 + 0.5 * len(lanes)))
         axes = figure.add_subplot()
         for what in colours:
             _bars(axes, [span for span in spans if span.what == what], lanes, colours[what], end)
@@ -107,10 +107,8 @@ def _draw(spans: list[Span], tasks: list[str], events: Events) -> Figure:
         axes.set(xlim=(0, end), xlabel="seconds since the start")
         axes.grid(False, axis="y")
         used = [what for what in colours if any(span.what == what for span in spans)]
-        handles = [Patch(color=colours[what], label=what) for what in used]
-        figure.legend(
-            handles=handles, loc="outside upper left", ncols=min(len(handles), 8), handlelength=1, handleheight=1
-        )
+        handles = [Patch(color=colours[what]) for what in used]
+        legend_outside(figure, handles, used, above=True, columns=min(len(handles), 8))
         _mark_redshifts(axes, events, end)
     return figure
 

@@ -30,6 +30,7 @@ GRAMS_PER_MSUN = 1.98841586e33
 # What the analyses work in, Mpc, Msun and Msun/Mpc^3, in units of files.
 _MPC = {"Mpc": 1.0, "cm": 1.0 / CM_PER_MPC}
 _MSUN = {"Msun": 1.0, "g": 1.0 / GRAMS_PER_MSUN}
+_DARK = "dark_matter_density"
 _MASS_NAMES = ("mass", "particle_mass")
 _MSUN_PER_MPC3 = {"Msun/Mpc^3": 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
 
@@ -320,7 +321,7 @@ class Snapshot(ABC):
 
     def halos(
         self,
-        field: str = "density",
+        field: str | None = None,
         level: int = 0,
         t_boundary: float | str = "81.66 mean",
         t_halo: float | str = "200 mean",
@@ -329,7 +330,8 @@ class Snapshot(ABC):
     ) -> xr.Dataset:
         """The halos of a field at the resolution of `level`, as `sidestream.halos` finds them.
 
-        Files in cm and g/cm^3 are analysed in Mpc and Msun/Mpc^3; what has other units keeps them, unnamed.
+        Without a `field`, of gas and dark matter together, as a run finds them. Files in cm and g/cm^3 are analysed in
+        Mpc and Msun/Mpc^3; what has other units keeps them, unnamed.
         """
         from ..arrays.analyses import check_connectivity, halos_of, threshold
         from ..arrays.blocks import blocks_of
@@ -343,7 +345,7 @@ class Snapshot(ABC):
     def friends_of_friends(
         self,
         linking_length: float = 0.2,
-        field: str = "density",
+        field: str | None = None,
         level: int = 0,
         min_particles: int = 20,
         species: str = "",
@@ -352,7 +354,7 @@ class Snapshot(ABC):
 
         Args:
             linking_length: in mean separations of the particles.
-            field: a density, in which halos have their peaks and spheres.
+            field: a density, in which halos have their peaks and spheres; without it gas and dark matter together.
             level: the resolution of the density.
             min_particles: smaller groups are left out.
             species: of the particles; the first, where none is named.
@@ -412,10 +414,30 @@ class Snapshot(ABC):
         with translated_errors():
             return np.asarray(derived(parts, self.attrs.get("scale_factor", 1.0), self._facts["gamma"]))
 
-    def _for_analyses(self, field: str, level: int) -> tuple[xr.DataArray, list[float], bool]:
-        """The field and the sides of the box in Msun/Mpc^3 and Mpc, and whether the file's units allow it."""
-        grid = self.covering_grid(field, level)
-        length, density = _MPC.get(self.length_unit), _MSUN_PER_MPC3.get(self.units[self._named(field)])
+    def _matter(self) -> list[str]:
+        """The fields that are all matter together."""
+        there = self.quantities
+        if "total_density" in there:
+            return [there["total_density"]]
+        parts = [there[name] for name in ("gas_density", _DARK) if name in there]
+        if not parts or (_DARK not in there and "dark_matter" in self.species):
+            raise Error(
+                "the file has dark matter as particles, but no density of it" if parts else "the file has no density",
+                self.path,
+                "`sidestream halos find` adds it up; or name a field",
+            )
+        return parts
+
+    def _for_analyses(self, field: str | None, level: int) -> tuple[xr.DataArray, list[float], bool]:
+        """The field and the sides of the box in Msun/Mpc^3 and Mpc, and whether the file's units allow it.
+
+        Without a name it is the density of all matter.
+        """
+        first, *more = [field] if field is not None else self._matter()
+        grid = self.covering_grid(first, level)
+        for part in more:
+            grid = grid + self.covering_grid(part, level)
+        length, density = _MPC.get(self.length_unit), _MSUN_PER_MPC3.get(self.units[self._named(first)])
         if length is None or density is None:
             return grid, [(length or 1.0) * side for side in self.box_size], False
         return (grid if density == 1.0 else grid * density), [length * side for side in self.box_size], True

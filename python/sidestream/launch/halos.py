@@ -1,21 +1,26 @@
-"""Halos of a stored merge tree, by `sidestream-halos` on as many ranks as wanted."""
+"""Halos of a stored merge tree and of a file, on as many ranks as wanted."""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..error import Error
+from ..error import Error, UsageError
 from ..files.opening import is_there
+from ..files.origin import config_of, quantity_of
 from ..runs.results import load_result
+from .later import FileTasks, analyze_files, tasks_of
 from .launcher import HALOS
 from .programs import Tell, lines_of
 
 if TYPE_CHECKING:
     import xarray as xr
+
+ANALYSIS = "halos"
 
 
 @dataclass(frozen=True)
@@ -43,3 +48,41 @@ def query(
         target = Path(folder) / "halos.nc"
         (line,) = lines_of(HALOS, request.arguments(target), ranks, launcher, tell)
         return load_result(target), json.loads(line)
+
+
+@dataclass(frozen=True)
+class Search:
+    """What halos are sought in a file: as `task` of the run that wrote it seeks them, with `options` of its own.
+
+    Without a name it is the run's only task of halos; where it has none, and in files of other programs, halos are
+    sought with the defaults of such a task: in gas and dark matter together.
+    """
+
+    file: Path
+    task: str | None = None
+    options: Mapping[str, str | int | float] = field(default_factory=dict)  # keys of the task
+
+
+def find(request: Search, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None) -> xr.Dataset:
+    """The halos in a plot file or checkpoint, as a task `halos` finds them: the same to the bit on any ranks."""
+    own = [name for name, task in tasks_of(config_of(request.file)).items() if task.get("analysis") == ANALYSIS]
+    name = _chosen(own, request)
+    options = dict(request.options)
+    if "field" in options:  # by its name in the file, or that of its quantity
+        options["field"] = quantity_of(str(options["field"]))
+    settings = [f"task.{name}.{key}={json.dumps(value)}" for key, value in options.items()]
+    with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
+        run = analyze_files(FileTasks([request.file], Path(folder), name, None, settings), ranks, launcher, tell)
+        found: xr.Dataset = run.result(name, -1, "halo").load()
+    return found
+
+
+def _chosen(own: list[str], request: Search) -> str:
+    if request.task is None and len(own) <= 1:
+        return own[0] if own else ANALYSIS
+    known = f"--task takes {' or '.join(own)}" if own else "leave --task out"
+    if request.task is None:
+        raise UsageError(f"the run that wrote the file seeks halos in {len(own)} ways", request.file, known)
+    if request.task not in own:
+        raise UsageError(f"the run that wrote the file has no task of halos `{request.task}`", request.file, known)
+    return request.task

@@ -1,19 +1,27 @@
-"""`sidestream analyze`: the tasks that a run left for later, and tasks with a plot file."""
+"""`sidestream analyze`: the tasks that a run left for later, and tasks with plot files."""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .. import console
-from ..error import Error
-from ..runs.events import log_files
+from ..error import Error, UsageError
+from ..files.origin import config_of
 from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
 from .launcher import PROGRAM
 from .programs import Tell, lines_of
 from .simulation import report_on
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 def analyze(run: Run, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None) -> int:
@@ -43,65 +51,61 @@ def analyze(run: Run, ranks: int, launcher: str | None = None, tell: Tell = lamb
     return made
 
 
-def analyze_file(
-    file: Path,
-    task: str,
-    folder: Path,
-    ranks: int,
-    settings: Sequence[str] = (),
-    launcher: str | None = None,
-    tell: Tell = lambda _: None,
-    overwrite: bool = False,
-) -> Run:
-    """Does tasks with the state in a plot file or checkpoint of any format.
+@dataclass(frozen=True)
+class FileTasks:
+    """What to do with files, and where results go.
+
+    `config` is a configuration: of tasks (`[task.NAME]`, with `[quantity.NAME]` and `[heating]` if wanted) or of a
+    simulation; without one it is that of the run that wrote the files, which they keep. `task` is one of its tasks, or
+    else an analysis or suite, which is done with its defaults; without it all tasks are done. `settings` are keys to
+    override: `heating.uv_background=hm2012`.
+    """
+
+    files: Sequence[Path]
+    folder: Path
+    task: str | None = None
+    config: Path | None = None
+    settings: Sequence[str] = ()
+    overwrite: bool = False  # earlier results of tasks with files give way; a run of a simulation never does
+
+
+def tasks_of(config: str) -> dict[str, dict[str, Any]]:
+    """The tables of the tasks of a configuration, by their names."""
+    return dict(tomllib.loads(config).get("task", {}))
+
+
+def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None) -> Run:
+    """Does tasks with the states in plot files or checkpoints of any format, one after another, each on all ranks.
 
     Args:
-        file: the plot file.
-        task: a configuration of tasks (`[task.NAME]`, with `[quantity.NAME]` and `[heating]` if wanted), a file whose
-            name ends in `.toml`; or the name of an analysis or suite, which is done with its defaults.
-        folder: the folder that the results go to; there must not be a run in it.
+        request: the files, of different steps, and what to do.
         ranks: MPI ranks.
-        settings: keys of the configuration to override: `heating.uv_background=hm2012`.
         launcher: a launcher with its own options.
-        tell: takes a line for each task.
-        overwrite: earlier results of tasks with a file give way; a run of a simulation never does.
+        tell: takes a line for each file and task.
 
     Returns:
-        the folder with its results, opened.
+        the folder with the results, opened.
 
     Raises:
-        Error: the file has not what the tasks need, or a result could not be made; those that could are there.
+        Error: a file has not what the tasks need, or a result could not be made; those that could are there.
     """
+    first, *more = map(str, request.files)
     with tempfile.TemporaryDirectory(prefix="sidestream-") as own:
-        config = Path(task)
-        if config.suffix != ".toml":
-            config = Path(own) / f"{task}.toml"
-            config.write_text(f'[task."{task}"]\nanalysis = "{task}"\n', encoding="utf-8")
-        words = [word for setting in settings for word in ("--set", setting)]
-        words += ["--overwrite"] if overwrite else []
-        _analyze([str(config), "--analyze", "--from", str(file), "--out", str(folder), *words], ranks, launcher, tell)
-    return Run(folder)
+        config, task = _configuration(request, Path(own))
+        words = [word for file in more for word in ("--and", file)]
+        words += [word for setting in request.settings for word in ("--set", setting)]
+        words += ["--task", task] if task else []
+        words += ["--overwrite"] if request.overwrite else []
+        words += ["--out", str(request.folder)]
+        _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
+    return Run(request.folder)
 
 
-def analyze_snapshots(
-    run: Run,
-    task: str,
-    folder: Path,
-    ranks: int,
-    settings: Sequence[str] = (),
-    launcher: str | None = None,
-    tell: Tell = lambda _: None,
-    overwrite: bool = False,
-) -> Run:
-    """Does tasks with every snapshot that a run has stored, or else with its plot files: `analyze_file`, one by one.
-
-    Each moment stands alone: tasks that compare with the moment before find none.
-
-    Returns:
-        the folder with the results of all moments, opened.
+def moments_of(run: Run) -> list[Path]:
+    """The snapshots that a run has stored, or else its plot files: one of each step, in their order.
 
     Raises:
-        Error: the run has no snapshot and no plot file, or as `analyze_file` does.
+        Error: the run has none.
     """
     kept = [output for output in all_outputs_in(run.folder) if output.kind == PLOT_FILE]
     stored = [output for output in kept if output.is_stored_for_later]
@@ -109,25 +113,26 @@ def analyze_snapshots(
     if not files:
         hint = 'a task with transport = "file" stores what it reads: sidestream run ... --set task.NAME.transport=file'
         raise Error("the run has stored no snapshot and no plot file", run.folder, hint)
-    for number, step in enumerate(sorted(files)):
-        if number == 0:
-            analyze_file(files[step], task, folder, ranks, settings, launcher, tell, overwrite)
-            continue
-        with tempfile.TemporaryDirectory(prefix=".next-", dir=folder) as own:
-            made = analyze_file(files[step], task, Path(own) / "results", ranks, settings, launcher, tell)
-            _join(made.folder, folder)
-    return Run(folder)
+    return [files[step] for step in sorted(files)]
 
 
-def _join(one: Path, all_of_them: Path) -> None:
-    """Moves the results of a moment to those of the others, and its events behind theirs."""
-    for result in sorted((one / "results").glob("*/*")):
-        place = all_of_them / "results" / result.parent.name
-        place.mkdir(parents=True, exist_ok=True)
-        result.replace(place / result.name)
-    for log in log_files(one):
-        with (all_of_them / log.name).open("ab") as events:
-            events.write(log.read_bytes())
+def _configuration(request: FileTasks, folder: Path) -> tuple[Path, str | None]:
+    """The file of the configuration, written to `folder` where it is none of the user's, and the task to do of it."""
+    if request.config is not None:
+        return request.config, request.task
+    task, text = request.task, config_of(request.files[0])
+    path = folder / "tasks.toml"
+    if task is None and not text:
+        raise UsageError(
+            "the file does not say what is to be done with it",
+            request.files[0],
+            "name an analysis with --task, such as `--task halos`, or give a configuration of tasks with --config",
+        )
+    if task is not None and not any(name == task or name.startswith(f"{task}_") for name in tasks_of(text)):
+        path.write_text(f'[task."{task}"]\nanalysis = "{task}"\n', encoding="utf-8")
+        return path, None
+    path.write_text(text, encoding="utf-8")
+    return path, task
 
 
 def _analyze(arguments: list[str], ranks: int, launcher: str | None, tell: Tell) -> None:

@@ -21,7 +21,9 @@ from ..runs.summary import FileBill, bills, file_bills, share_lost
 from .job import POLL_S, Job, StopRequests, interruptible
 from .launcher import find_program, mpi_environment, prepare
 from .messages import MessageFilter
+from .programs import Tell
 from .views import View, choose_view
+from .warming import Warming
 
 DISPLAYED_BY_THE_BAR = frozenset({"analysis", "plotfile", "checkpoint"})
 STEP_LINE = re.compile(r"step \d+\b")  # the program's own progress, which the view shows already
@@ -109,7 +111,7 @@ def run(request: RunRequest, processes: int, threads: int = 1) -> int:
     program = find_program()
     launch = prepare(program, request.arguments(), processes, request.launcher, threads)
     tail, progress, messages = EventTail(request.out), Progress(), MessageFilter()
-    job = Job(launch, program)
+    job, warming = Job(launch, program), Warming()
     with choose_view() as view, StopRequests(job, view.tell) as stops:
         while True:
             running = job.is_running()
@@ -118,8 +120,11 @@ def run(request: RunRequest, processes: int, threads: int = 1) -> int:
             _follow(tail, progress, view)
             if not running:
                 break
+            if progress.steps_seen:
+                warming.start()
             stops.act()
             time.sleep(POLL_S)
+    warming.end()
     return _conclude(request, progress, messages, job.exit_code, interrupted=stops.count > 0)
 
 
@@ -174,9 +179,9 @@ def report_on(run: Run) -> bool:
     """
     console.say("writing the report")
     try:
-        with interruptible():
+        with interruptible(), console.status("writing the report") as tell:
             merger_tables = _write_merger_tables(run)
-            report = _write_report(run.folder)
+            report = _write_report(run.folder, tell)
     except KeyboardInterrupt:
         console.say(f"the report was not written; `sidestream report {run.folder}` makes it")
         return False
@@ -184,11 +189,11 @@ def report_on(run: Run) -> bool:
     return True
 
 
-def _write_report(folder: Path) -> Path | None:
+def _write_report(folder: Path, tell: Tell) -> Path | None:
     try:
         from ..report import write_report
 
-        return write_report(Run(folder))
+        return write_report(Run(folder), tell)
     except Exception as problem:  # whatever goes wrong with a picture, the run itself is done
         console.say(f"warning: the report was not written: {problem}")
         return None

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,8 @@ import xarray  # noqa: F401  (once, before the processes are made)
 from ..error import Error
 from ..figures import Picture, Scene, pictures, pictures_of_run, scenes
 from ..runs.run import Run
+
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -48,18 +50,21 @@ class Drawn:
     failed: list[str] = field(default_factory=list)
 
 
-def draw(run: Run) -> Drawn:
-    """All pictures and scenes, task by task, so that one damaged result costs only its own."""
+def draw(run: Run, tell: Tell = lambda _: None) -> Drawn:
+    """All pictures and scenes, task by task, so that one damaged result costs only its own.
+
+    `tell` takes a line whenever a task is drawn.
+    """
     parts = [partial(_task, run.folder, task) for task in sorted(run.tasks, key=partial(_rank_of, run))]
     drawn = Drawn()
-    for part in _each([*parts, partial(_whole, run.folder)]):
+    for part in _each([*parts, partial(_whole, run.folder)], tell):
         drawn.pictures += part.pictures
         drawn.scenes += part.scenes
         drawn.failed += part.failed
     return drawn
 
 
-def _each(parts: Sequence[Callable[[], Drawn]]) -> list[Drawn]:
+def _each(parts: Sequence[Callable[[], Drawn]], tell: Tell) -> list[Drawn]:
     """The parts, in their order. The processes are copies of this one, which has imported what draws."""
     processes = min(len(parts), len(os.sched_getaffinity(0)))
     if processes == 1:
@@ -68,7 +73,10 @@ def _each(parts: Sequence[Callable[[], Drawn]]) -> list[Drawn]:
         processes, multiprocessing.get_context("fork"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
     )
     try:
-        return [future.result() for future in [pool.submit(part) for part in parts]]
+        futures = [pool.submit(part) for part in parts]
+        for done, _ in enumerate(as_completed(futures), 1):
+            tell(f"{done} of {len(parts)} groups of figures")
+        return [future.result() for future in futures]
     finally:
         pool.shutdown(cancel_futures=True)
 

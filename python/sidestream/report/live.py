@@ -20,6 +20,8 @@ from .page import document, gallery, head_of, notes, table, write_page
 NAME = "live.html"
 STREAM = "stream.json"  # where readers come to, while the run goes on
 LOOK_EVERY_S = 2.0  # between two looks at the run folder, and between two at the page in a browser
+WRITE_EVERY_S = 20.0  # at least, so that a page that nobody keeps up to date is known by its age
+FORSAKEN_S = 60.0  # the age at which it says so
 
 
 class LivePage:
@@ -30,6 +32,7 @@ class LivePage:
         self._tail = EventTail(run.folder)
         self._progress = Progress()
         self._start: Event = {}
+        self._written = -WRITE_EVERY_S  # on the monotonic clock
         self._drawn: dict[str, tuple[int, str]] = {}  # task: step and pictures of its newest result
         for event in read_events(run.folder):
             self._take(event)
@@ -47,8 +50,10 @@ class LivePage:
             self._take(event)
         fresh = [self._draw(task) for task in self._run.tasks]
         state = "running" if held else str(self._progress.end.get("status", "aborted"))
-        if events or any(fresh) or state != "running" or not self.path.exists():
+        is_old = time.monotonic() - self._written > WRITE_EVERY_S
+        if events or any(fresh) or is_old or state != "running" or not self.path.exists():
             write_page(self.path, self._render(state))
+            self._written = time.monotonic()
         return state == "running"
 
     def _take(self, event: Event) -> None:
@@ -99,7 +104,7 @@ class LivePage:
 
     def _render(self, state: str) -> str:
         going_on = state == "running"
-        refresh = f'<meta http-equiv="refresh" content="{LOOK_EVERY_S:.0f}">\n' if going_on else ""
+        refresh = f'<meta http-equiv="refresh" content="{LOOK_EVERY_S:.0f}">\n{_age_script()}' if going_on else ""
         where = f"{self._progress.headline}, {percent(self._progress.done)}"
         if "reason" in self._progress.end:
             where += f": {self._progress.end['reason']}"
@@ -118,6 +123,17 @@ class LivePage:
             else "<p>There is no result yet.</p>\n",
         ]
         return document(self._run, self._start, sections, refresh)
+
+
+def _age_script() -> str:
+    """Has a page that was left behind, by a watch or a machine that ended, say so instead of `running`."""
+    return (
+        f"<script>addEventListener('DOMContentLoaded',()=>{{const age=Date.now()/1000-{time.time():.0f};"
+        f"if(age<{FORSAKEN_S:.0f})return;const status=document.querySelector('.status');"
+        "status.className='status aborted';"
+        "status.textContent='not watched for '+Math.round(age/60)+' min: `sidestream watch RUN` tells more'})"
+        "</script>\n"
+    )
 
 
 class _Newest(Run):

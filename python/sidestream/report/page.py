@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ..figures.energies import energies, residual_share
 from ..quantities import duration, size, speed
 from ..runs.bill import HEAD, GroupBill, group_bills, rows_of
 from ..runs.events import Event, Events, number
-from ..runs.progress import file_name, problem_with_file, warning_of
+from ..runs.progress import file_name, found_nothing, problem_with_file, warning_of
 from ..runs.summary import (
     FILE_KINDS,
     TaskBill,
@@ -24,7 +25,7 @@ from ..runs.summary import (
     share_lost,
     wall_seconds,
 )
-from .drawing import Shown, draw
+from .drawing import Shown, Tell, draw
 from .interactive import stage
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
 NAME = "report.html"
 
 
-def write_report(run: Run) -> Path:
-    """Writes `report.html` into the run folder, at once (never a half-written page), and returns its path."""
-    return write_page(run.folder / NAME, render(run))
+def write_report(run: Run, tell: Tell = lambda _: None) -> Path:
+    """Writes `report.html` into the run folder, at once (never a half-written page), and returns its path.
+
+    `tell` takes lines about what goes on.
+    """
+    return write_page(run.folder / NAME, render(run, tell))
 
 
 def write_page(path: Path, page: str) -> Path:
@@ -60,12 +64,12 @@ def document(run: Run, start: Event, sections: Sequence[str], head: str = "") ->
     )
 
 
-def render(run: Run) -> str:
+def render(run: Run, tell: Tell = lambda _: None) -> str:
     """The page as text."""
     events = run.events
     start, end = events.last("run_start"), events.last("run_end")
     rows = bills(events, run.analyses)
-    drawn = draw(run)
+    drawn = draw(run, tell)
     timeline, writes, balance = (
         [picture for picture in drawn.pictures if picture.name == name]
         for name in ("timeline", "write-sizes", "energies")
@@ -98,11 +102,12 @@ def head_of(run: Run, start: Event, status: str, message: str = "") -> str:
         f"Sidestream {start['version']}" if "version" in start else "",
     ]
     said = f'<p class="message">{escape(message)}</p>' if message else ""
+    when = f" at {datetime.now(timezone.utc):%H:%M:%S} UTC" if status == "running" else ""  # a page does not change
     return (
         f'<header><div><p class="kind">{escape(str(start.get("simulation", "run")))}</p>'
         f"<h1>{escape(run.folder.resolve().name)}</h1>"
         f'<p class="facts">{escape("  ·  ".join(fact for fact in facts if fact))}</p>{said}</div>'
-        f'<span class="status {escape(status)}">{escape(status)}</span></header>\n'
+        f'<span class="status {escape(status)}">{escape(status)}{when}</span></header>\n'
     )
 
 
@@ -155,7 +160,7 @@ def _notes(events: Events, failed: Sequence[str]) -> str:
     ]
     lines += map(problem_with_file, events.of("plotfile_failed", "checkpoint_failed", "checkpoint_skipped"))
     lines += map(warning_of, events.of("warning"))
-    return notes([*lines, *failed])
+    return notes([*lines, *found_nothing(events), *failed])
 
 
 def notes(lines: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..error import Error
-from .events import Event, group_of, log_files, number, parse_lines
+from .events import Event, Events, group_of, log_files, number, parse_lines
 
 
 class EventTail:
@@ -155,6 +155,12 @@ def warning_of(event: Event) -> str:
     """What the simulation warned of, and where it was, in one line."""
     where = event.get("where", "")
     return f"{event.get('message', 'a warning without words')}" + (f" ({where})" if where else "")
+
+
+def found_nothing(events: Events) -> list[str]:
+    """The tasks whose newest result is empty, and why, a line each."""
+    newest = {str(event.get("task")): event for event in events.of("analysis")}
+    return [what_it_did(event) for event in newest.values() if str(event.get("summary")).startswith("no ")]
 
 
 def what_it_did(event: Event) -> str:

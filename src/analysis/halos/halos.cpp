@@ -9,6 +9,7 @@
 #include "analysis/halo_measures/halo_particles.hpp"
 #include "analysis/halos/halo_finder.hpp"
 #include "analysis/halos/halo_table.hpp"
+#include "analysis/halos/none_found.hpp"
 #include "analysis/links/links.hpp"
 #include "analysis/make.hpp"
 #include "sidestream/analysis/density.hpp"
@@ -144,6 +145,10 @@ class Halos final : public Analysis {
     Catalogue catalogue = is_of_particles() ? groups(comm, snapshot, density, measures)
                                             : regions(comm, snapshot, density, average, measures);
     mesh::Result result = spread_halo_table(comm, catalogue.found, columns);
+    if (!is_of_particles() && comm.sum(static_cast<std::int64_t>(catalogue.found.halos.size())) == 0) {
+      std::string why = why_none(comm, density, parameters_.field, average, criteria_for(average));
+      if (comm.rank() == 0) result.summary = std::move(why);
+    }
     if (comm.rank() == 0) {
       result.attributes = std::move(catalogue.attributes);
       result.attributes["finder"] = parameters_.finder;

@@ -28,13 +28,22 @@ double factor_of_state(const mesh::Snapshot& file, const mesh::Quantity& quantit
   return 1.0;
 }
 
+// Of a conserved quantity of a checkpoint of a universe, which leaves them out.
+std::string unit_of(const mesh::Snapshot& file, const mesh::Quantity& quantity, const CommonUnit& unit) {
+  if (!quantity.is_state || file.length_unit != "Mpc") return unit.name;
+  if (quantity.name == "gas_density") return "Msun/Mpc^3";
+  if (quantity.name.starts_with("gas_momentum_")) return "Msun/Mpc^3 km/s";
+  if (quantity.name == "gas_total_energy" || quantity.name == "gas_internal_energy") return "Msun/Mpc^3 (km/s)^2";
+  return unit.name;
+}
+
 using Original = std::shared_ptr<const mesh::Snapshot>;
 
 void add_quantity(const Original& file, const mesh::Quantity& quantity, mesh::Snapshot& state) {
   const CommonUnit unit = common_unit(*file, quantity.unit);
   const double factor = unit.factor * factor_of_state(*file, quantity);
   mesh::Quantity in_common = quantity;
-  in_common.unit = unit.name;
+  in_common.unit = unit_of(*file, quantity, unit);
   state.add(std::move(in_common), [file, name = quantity.name, factor](int level) {
     const auto& blocks = file->blocks()[static_cast<std::size_t>(level)];
     auto cells = std::make_shared<mesh::Field<double>>(blocks, file->rank);

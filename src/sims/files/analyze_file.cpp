@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "sidestream/analysis/vortices.hpp"
 #include "sidestream/couple/stored.hpp"
@@ -8,6 +12,8 @@
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/sims/run.hpp"
 #include "sims/files/file_ionization.hpp"
+#include "sims/files/file_matter.hpp"
+#include "sims/files/file_tasks.hpp"
 #include "sims/quantities/common_quantities.hpp"
 
 namespace sidestream::sims {
@@ -15,25 +21,6 @@ namespace sidestream::sims {
 namespace {
 
 using core::Node;
-
-// Tasks that do not say when they are due are so at the end of what there is.
-Node with_triggers(const Node& root) {
-  const Node* const tasks = root.find("task");
-  if (tasks == nullptr)
-    core::reject(root, "there is no task", "describe what to do in a table [task.NAME], or name an analysis");
-  const std::vector<std::string> triggers = couple::trigger_keys().names();
-  Node all = *tasks;
-  for (const auto& [name, task] : tasks->members()) {
-    const bool is_due =
-        std::ranges::any_of(triggers, [&](const std::string& key) { return task.find(key) != nullptr; });
-    Node due = task;
-    if (!is_due) due.set("at_end", Node(true));
-    all.set(name, due);
-  }
-  Node with = root;
-  with.set("task", all);
-  return with;
-}
 
 couple::Expected expected_of(const mesh::Snapshot& snapshot) {
   couple::Expected expected;
@@ -46,13 +33,15 @@ couple::Expected expected_of(const mesh::Snapshot& snapshot) {
 }
 
 // What tasks with a file left there may be replaced; what a simulation left, or the file itself, never.
-void check_folder(const FileToAnalyze& what) {
+void check_folder(const FilesToAnalyze& what) {
   const io::RunFolder folder(what.folder);
   if (!folder.holds_a_run()) return;
   namespace fs = std::filesystem;
   const bool is_of_file = fs::exists(folder.config()) && core::load_toml(folder.config()).find("simulation") == nullptr;
-  const fs::path file = fs::weakly_canonical(what.file).lexically_relative(fs::weakly_canonical(what.folder));
-  const bool holds_file = !file.empty() && *file.begin() != "..";
+  const bool holds_file = std::ranges::any_of(what.files, [&](const std::string& name) {
+    const fs::path file = fs::weakly_canonical(name).lexically_relative(fs::weakly_canonical(what.folder));
+    return !file.empty() && *file.begin() != "..";
+  });
   if (!is_of_file || holds_file)
     throw core::Error(holds_file ? "the output folder holds the file itself" : "the output folder holds a run",
                       what.folder, "choose another folder with `--out`");
@@ -61,39 +50,83 @@ void check_folder(const FileToAnalyze& what) {
                       "make them all anew with `--overwrite`, or choose another folder with `--out`");
 }
 
+// One by one, all ranks together.
+class FileAnalysis {
+ public:
+  FileAnalysis(const comm::Communicator& world, const Node& root, const FilesToAnalyze& what, core::Bill& bill,
+               const std::function<void(const std::string& line)>& tell, bool is_of_run)
+      : world_(world), what_(what), bill_(bill), tell_(tell), is_of_run_(is_of_run) {
+    world.agree_on([&] {
+      check_folder(what);
+      core::check_known_keys(root, std::array<std::string, 5>{"coupling", "stream", "task", "quantity", "heating"});
+      root_ = root;
+    });
+  }
+
+  // How many results could not be made, on rank 0.
+  std::int64_t operator()(const std::string& file) {
+    mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(world_, file));
+    if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
+    add_dark_matter_of_particles(world_, snapshot);
+    Sources sources = add_common_quantities(snapshot);
+    analysis::add_vortex_quantities(world_, snapshot, declared_in(root_));
+    Node resolved(Node::Members{});
+    FileIonization ionization(world_, root_, snapshot, sources, resolved, is_of_run_);
+    couple::CouplingConfig config;
+    world_.agree_on([&] {
+      const bool has_redshift = snapshot.moment.redshift().has_value();
+      for (const mesh::DerivedQuantity& derived :
+           mesh::read_derived(root_, snapshot.quantities(), has_redshift, &resolved)) {
+        sources[derived.quantity().name] = derived.of();
+        derived.add_to(snapshot);
+      }
+      config = couple::read_coupling(root_, &resolved, analysis::analyses(), {.has_redshift = has_redshift});
+      check_tasks(config, expected_of(snapshot));
+    });
+    ionization.check(world_, config, tell_);
+    if (!folder_)
+      folder_ = io::prepare_run_folder(world_, what_.folder, io::ExistingRun::overwrite, core::to_toml(resolved));
+    std::int64_t failed = 0;
+    for (const couple::TaskTotals& task : couple::analyze_snapshot(
+             world_, config, snapshot, *folder_, bill_, [&](const couple::Task& task) { ionization.label(task); },
+             tell_))
+      failed += task.failed;
+    return failed;
+  }
+
+ private:
+  const comm::Communicator& world_;
+  const FilesToAnalyze& what_;
+  core::Bill& bill_;
+  const std::function<void(const std::string& line)>& tell_;
+  bool is_of_run_;
+  Node root_;
+  std::optional<io::RunFolder> folder_;
+};
+
+// In the order of their steps, which results are named after.
+std::vector<std::string> in_order(const comm::Communicator& world, const std::vector<std::string>& files) {
+  std::map<std::int64_t, std::string> ordered;
+  for (const std::string& file : files) {
+    const auto [other, is_new] = ordered.emplace(io::open_snapshot(world, file).moment.step, file);
+    if (is_new) continue;
+    throw core::Error(fmt::format("this file and {} are both of step {}", other->second, other->first), file,
+                      "results are named after the step: give each a folder of its own with `--out`");
+  }
+  std::vector<std::string> names;
+  for (const auto& [step, file] : ordered) names.push_back(file);
+  return names;
+}
+
 }  // namespace
 
-std::int64_t analyze_file(const comm::Communicator& world, const Node& root, const FileToAnalyze& what,
-                          core::Bill& bill, const std::function<void(const std::string& line)>& tell) {
-  world.agree_on([&] { check_folder(what); });
-  mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(world, what.file));
-  if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
-  world.agree_on([&] {
-    core::check_known_keys(root, std::array<std::string, 5>{"coupling", "stream", "task", "quantity", "heating"});
-  });
-  couple::CouplingConfig config;
-  Node resolved(Node::Members{});
-  Sources sources = add_common_quantities(snapshot);
-  analysis::add_vortex_quantities(world, snapshot, declared_in(root));
-  FileIonization ionization(world, root, snapshot, sources, resolved);
-  world.agree_on([&] {
-    const bool has_redshift = snapshot.moment.redshift().has_value();
-    for (const mesh::DerivedQuantity& derived :
-         mesh::read_derived(root, snapshot.quantities(), has_redshift, &resolved)) {
-      sources[derived.quantity().name] = derived.of();
-      derived.add_to(snapshot);
-    }
-    config =
-        couple::read_coupling(with_triggers(root), &resolved, analysis::analyses(), {.has_redshift = has_redshift});
-    check_tasks(config, expected_of(snapshot));
-  });
-  ionization.check(world, config, tell);
-  const io::RunFolder run =
-      io::prepare_run_folder(world, what.folder, io::ExistingRun::overwrite, core::to_toml(resolved));
+std::int64_t analyze_files(const comm::Communicator& world, const Node& root, const FilesToAnalyze& what,
+                           core::Bill& bill, const std::function<void(const std::string& line)>& tell) {
+  Node tasks;
+  world.agree_on([&] { tasks = tasks_for_files(root, what.tasks); });
+  FileAnalysis analysis(world, tasks, what, bill, tell, root.find("simulation") != nullptr);
   std::int64_t failed = 0;
-  for (const couple::TaskTotals& task : couple::analyze_snapshot(
-           world, config, snapshot, run, bill, [&](const couple::Task& task) { ionization.label(task); }, tell))
-    failed += task.failed;
+  for (const std::string& file : in_order(world, what.files)) failed += analysis(file);
   return failed;
 }
 

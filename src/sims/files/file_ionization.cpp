@@ -55,8 +55,8 @@ std::vector<std::string> declared_in(const Node& root) {
 
 // The file may lack what its own run's `[heating]` takes: tasks may do without it.
 FileIonization::FileIonization(const comm::Communicator& world, const Node& root, mesh::Snapshot& file,
-                               Sources& sources, Node& resolved)
-    : file_(&file), sources_(&sources), moment_(file.moment) {
+                               Sources& sources, Node& resolved, bool is_of_run)
+    : file_(&file), sources_(&sources), is_of_run_(is_of_run), moment_(file.moment) {
   for (const mesh::Quantity& quantity : file.quantities()) before_.insert(quantity.name);
   if (const Node* const heating = root.find("heating")) {
     own_ = *heating;
@@ -107,7 +107,7 @@ void FileIonization::check_own(const couple::CouplingConfig& config) const {
 
 void FileIonization::check(const comm::Communicator& world, const couple::CouplingConfig& config,
                            const std::function<void(const std::string& line)>& tell) const {
-  if (own_) world.agree_on([&] { check_own(config); });
+  if (own_ && !is_of_run_) world.agree_on([&] { check_own(config); });
   const auto reads_made = [&](const couple::Task& task) { return makes_any_of(read_by(task, *sources_)); };
   if (std::ranges::none_of(config.tasks, reads_made)) return;
   const std::string note = check_gas(world, *file_, *sources_, ionization_->gas());

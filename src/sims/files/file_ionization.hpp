@@ -22,10 +22,11 @@ std::vector<std::string> declared_in(const core::Node& root);
 /// run that made the file, which may be none. Lives as long as both.
 class FileIonization {
  public:
+  /// `is_of_run`: `root` is of a run that did more than these tasks, so that its `[heating]` may do nothing here.
   /// Adds it to `file`, the table with its defaults to `resolved`, and to `sources` what it follows from. Collective.
   /// Throws core::Error where the tasks' own `[heating]` cannot be taken for this file.
   FileIonization(const comm::Communicator& world, const core::Node& root, mesh::Snapshot& file, Sources& sources,
-                 core::Node& resolved);
+                 core::Node& resolved, bool is_of_run = false);
 
   /// Throws core::Error where results would name a `[heating]` that is not theirs (it makes nothing of what the tasks
   /// read, or they read ions of the file as well), and where the file holds what is no gas. `tell` is given what else
@@ -43,9 +44,10 @@ class FileIonization {
 
   mesh::Snapshot* file_;
   Sources* sources_;
-  std::optional<core::Node> own_;  // `[heating]` of the tasks
-  std::set<std::string> before_;   // quantities of the file without it
-  mesh::Moment moment_;            // likewise
+  std::optional<core::Node> own_;
+  bool is_of_run_;                // `[heating]` of the tasks
+  std::set<std::string> before_;  // quantities of the file without it
+  mesh::Moment moment_;           // likewise
   std::optional<Ionization> ionization_;
 };
 

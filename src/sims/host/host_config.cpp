@@ -158,9 +158,7 @@ SimulationEntry host_entry() {
   return {"host",
           "another program, which takes its own steps and tells Sidestream where its numbers lie",
           {"host"},
-          [](const Node& root, Node& resolved) {
-            return std::make_unique<HostPlan>(read_description(root, resolved));
-          },
+          [](const Node& root, Node& resolved) { return std::make_unique<HostPlan>(read_description(root, resolved)); },
           [] {
             return std::map<std::string, std::vector<core::Option>>{{"host", host_table().options()},
                                                                     {"host.quantity.NAME", quantity_table().options()},

@@ -36,9 +36,7 @@ class HostPlan final : public SimulationPlan {
     knobs_ = &knobs;
   }
 
-  mesh::Int3 cells() const override {
-    return {description_.cells[0], description_.cells[1], description_.cells[2]};
-  }
+  mesh::Int3 cells() const override { return {description_.cells[0], description_.cells[1], description_.cells[2]}; }
   double memory_bytes() const override { return 0.0; }
   std::vector<couple::ExpectedSpecies> species(const std::string& grid) const override {
     return grid.empty() ? description_.species : std::vector<couple::ExpectedSpecies>{};

@@ -56,7 +56,8 @@ void check_block(const Told& block, const mesh::Geometry& geometry) {
   if (block.level < 0 || block.level > most_levels)
     throw core::Error(fmt::format("a block has the level {}", block.level), fmt::format("rank {}", block.rank),
                       fmt::format("levels are counted from 0, the coarsest, to {}", most_levels));
-  if (block.box.is_empty()) throw core::Error("a block has no cells", name_of(block), "give only blocks that have some");
+  if (block.box.is_empty())
+    throw core::Error("a block has no cells", name_of(block), "give only blocks that have some");
   const Box domain = geometry.refined(block.level).domain;
   if (!domain.contains(block.box))
     throw core::Error("a block reaches beyond the domain", name_of(block),
@@ -106,7 +107,8 @@ Pieces pieces_of(const Box& box, const std::vector<Box>& covers) {
 }
 
 // The regions of a level that finer ones cover.
-mesh::Layout covers_of(const std::vector<std::vector<Told>>& levels, std::size_t level, const mesh::Geometry& geometry) {
+mesh::Layout covers_of(const std::vector<std::vector<Told>>& levels, std::size_t level,
+                       const mesh::Geometry& geometry) {
   std::vector<Box> boxes;
   for (std::size_t finer = level + 1; finer < levels.size(); ++finer)
     for (const Told& block : levels[finer])
@@ -140,8 +142,8 @@ void check_cover(const std::vector<std::vector<Told>>& levels, const mesh::Geome
   std::int64_t cells = 0;
   for (const Told& block : levels.front()) cells += block.box.volume();
   if (const std::int64_t missing = geometry.domain.volume() - cells; missing != 0)
-    throw core::Error(fmt::format("{} of {} cells of level 0 belong to no block", missing, geometry.domain.volume()), "",
-                      "the blocks of all ranks together tile the domain");
+    throw core::Error(fmt::format("{} of {} cells of level 0 belong to no block", missing, geometry.domain.volume()),
+                      "", "the blocks of all ranks together tile the domain");
   for (std::size_t level = 1; level < levels.size(); ++level)
     for (const Told& block : levels[level]) {
       bool lies_on_any = false;
@@ -149,9 +151,8 @@ void check_cover(const std::vector<std::vector<Told>>& levels, const mesh::Geome
       for (std::size_t coarser = level; coarser-- > 0 && !lies_on_any;) {
         if (levels[coarser].empty()) continue;
         const Box below = coarsened(block.box, active, static_cast<int>(level - coarser));
-        all[coarser].for_each_meeting(below, [&](std::int32_t other) {
-          found += intersection(below, all[coarser].box(other)).volume();
-        });
+        all[coarser].for_each_meeting(
+            below, [&](std::int32_t other) { found += intersection(below, all[coarser].box(other)).volume(); });
         lies_on_any = true;
         if (found != below.volume())
           throw core::Error("a block of a finer level reaches beyond those of the coarser one", name_of(block),
@@ -194,8 +195,7 @@ HostLevels levels_of(const comm::Communicator& comm, const HostMesh& mesh) {
     std::size_t own = 0;
     for (const Told& block : levels[level]) {
       std::vector<std::int32_t> meeting;
-      if (covers.size() > 0)
-        covers.for_each_meeting(block.box, [&](std::int32_t cover) { meeting.push_back(cover); });
+      if (covers.size() > 0) covers.for_each_meeting(block.box, [&](std::int32_t cover) { meeting.push_back(cover); });
       std::ranges::sort(meeting);
       std::vector<Box> holes;
       for (const std::int32_t cover : meeting) holes.push_back(covers.box(cover));

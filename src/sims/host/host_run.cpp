@@ -17,8 +17,7 @@ namespace sidestream::sims {
 namespace {
 
 core::Node load(const HostOptions& options) {
-  core::Node root =
-      options.config.empty() ? core::Node(core::Node::Members{}) : core::load_toml(options.config);
+  core::Node root = options.config.empty() ? core::Node(core::Node::Members{}) : core::load_toml(options.config);
   for (const std::string& assignment : options.overrides) core::override_key(root, assignment);
   for (const char* const key : {"simulation", "host"})
     if (const core::Node* const given = root.find(key))
@@ -143,7 +142,8 @@ void HostRun::begin(std::int64_t& step, double& time) {
   HostState& state = *all.state;
   all.compute->agree_on([&] {
     if (!state.has_mesh())
-      throw core::Error("the run begins without a mesh", all.options.name, "say first what the mesh and the fields are");
+      throw core::Error("the run begins without a mesh", all.options.name,
+                        "say first what the mesh and the fields are");
   });
   state.moment.step = step;
   state.moment.time = time;
@@ -180,7 +180,8 @@ bool HostRun::goes_on() const {
   return impl_->loop;
 }
 bool HostRun::foresees(const std::string& quantity) const {
-  return has_begun() && std::ranges::find(impl_->simulation().foreseen(), quantity) != impl_->simulation().foreseen().end();
+  return has_begun() &&
+         std::ranges::find(impl_->simulation().foreseen(), quantity) != impl_->simulation().foreseen().end();
 }
 std::optional<double> HostRun::next_time(double time) const {
   if (!has_begun()) return std::nullopt;

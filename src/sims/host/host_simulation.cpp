@@ -15,8 +15,9 @@ mesh::LevelLayouts HostSimulation::blocks_for(const mesh::Snapshot& file) const 
                                   cells.z, wanted.x, wanted.y, wanted.z),
                       file.source, "go on with as many cells");
   if (file.levels.size() > own.blocks.size())
-    throw core::Error(fmt::format("the checkpoint has {} levels, the program {}", file.levels.size(), own.blocks.size()),
-                      file.source, "give the mesh of the checkpoint before the run begins");
+    throw core::Error(
+        fmt::format("the checkpoint has {} levels, the program {}", file.levels.size(), own.blocks.size()), file.source,
+        "give the mesh of the checkpoint before the run begins");
   return own;
 }
 

@@ -131,7 +131,8 @@ void HostState::add(const HostField& field, mesh::Snapshot& snapshot) const {
     snapshot.add_computed(field.quantity, [tables](int level, const Box& box, const core::View4<double>& out) {
       const BlockTable& table = *tables[static_cast<std::size_t>(level)];
       const BlockTable::Block& block = table.blocks[static_cast<std::size_t>(table.block_on(box))];
-      core::for_each_cell(box, [&](int k, int j, int i) { out(k, j, i) = static_cast<double>(cell_of<T>(block, k, j, i)); });
+      core::for_each_cell(box,
+                          [&](int k, int j, int i) { out(k, j, i) = static_cast<double>(cell_of<T>(block, k, j, i)); });
     });
   });
 }

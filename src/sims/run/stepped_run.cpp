@@ -25,8 +25,8 @@
 #include "sims/checks/losses.hpp"
 #include "sims/checks/start.hpp"
 #include "sims/run/outputs.hpp"
-#include "sims/run/run_events.hpp"
 #include "sims/run/replaying.hpp"
+#include "sims/run/run_events.hpp"
 #include "sims/run/run_knobs.hpp"
 #include "sims/run/stop_signals.hpp"
 
@@ -37,8 +37,9 @@ namespace {
 // What happens between the steps of a run, on the ranks that compute.
 class BetweenSteps {
  public:
-  BetweenSteps(const comm::Communicator& world, const comm::Communicator& compute, RunConfig& config, couple::Session& session,
-      const io::RunFolder& folder, core::Bill& bill, const std::function<void(const std::string&)>& progress)
+  BetweenSteps(const comm::Communicator& world, const comm::Communicator& compute, RunConfig& config,
+               couple::Session& session, const io::RunFolder& folder, core::Bill& bill,
+               const std::function<void(const std::string&)>& progress)
       : world_(world),
         compute_(compute),
         config_(config),
@@ -90,9 +91,7 @@ class BetweenSteps {
     return false;
   }
 
-  void foresee() {
-    simulation_->foresee(session_.foreseen(simulation_->moment().step + 1, quantities_));
-  }
+  void foresee() { simulation_->foresee(session_.foreseen(simulation_->moment().step + 1, quantities_)); }
 
   bool take_step() {
     const core::Stopwatch watch;
@@ -136,9 +135,9 @@ class BetweenSteps {
   void leave_steps(bool has_state) {
     const bool is_finished = simulation_->is_complete();
     const RunStatus status = is_finished              ? RunStatus::finished
-                       : !stop_reason().empty() ? RunStatus::stopped
-                       : was_signalled()        ? RunStatus::interrupted
-                                                : RunStatus::finished;
+                             : !stop_reason().empty() ? RunStatus::stopped
+                             : was_signalled()        ? RunStatus::interrupted
+                                                      : RunStatus::finished;
     status_ = status;
     if (has_state)
       steering_.blaming([&] { core::timed(bill_, "rest of the step", [&] { simulation_->check_state(); }); });

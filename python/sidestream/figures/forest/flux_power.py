@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ... import measurements
 from ..measured import draw_measured
-from ..picture import BLUE, GRID, Picture, look, mean_flux_of, moment, spread
+from ..picture import BLUE, GRID, Picture, legend_outside, look, mean_flux_of, moment, spread
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,7 +29,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
     tables = [run.result(task, step) for step in chosen]
     rows = (len(tables) + 1) // 2
     with look():
-        figure = Figure(figsize=(8.8, 1.0 + 3.4 * rows), layout="constrained")
+        figure = Figure(figsize=(8.8, 1.0 + 3.4 * rows))
         panels = figure.subplots(rows, min(len(tables), 2), squeeze=False).ravel()
         for axes, table in zip(panels, tables, strict=False):
             _draw(axes, table)
@@ -37,7 +37,7 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
             axes.set_axis_off()
         labelled = [axes.get_legend_handles_labels() for axes in panels]
         handles = {label: handle for pair in labelled for handle, label in zip(*pair, strict=True)}
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(len(handles), 3))
+        legend_outside(figure, [*handles.values()], [*handles], above=False, columns=min(len(handles), 3))
     caption = (
         "Power of the flux along lines of sight in the direction of each axis, and points measured at the nearest "
         f"redshift. Shaded: waves longer than the box and shorter than {_RESOLVED_CELLS} cells."

@@ -1,0 +1,192 @@
+"""Tasks with files, as `sidestream analyze DATA...` and `sidestream halos find FILE` do them: the run's own results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import calls
+import sidestream as ss
+from fixtures import CommandLine
+
+OTHER = Path(__file__).parents[1] / "data" / "nyx_plt00002"
+BOX = """simulation = "cosmology"
+
+[mesh]
+cells = [16, 16, 16]
+block = 8
+
+[cosmology]
+box = "10 Mpc"
+z_start = 50
+z_end = 25
+{refinement}
+[task.halos]
+analysis = "halos"
+t_boundary = "1.1 mean"
+t_halo = "1.15 mean"
+connectivity = 6
+transport = "in-transit"
+at_redshift = [30, 25]
+
+[task.spectra]
+analysis = "power_spectrum"
+at_redshift = [30, 25]
+
+[coupling]
+sidecars = 1
+
+[output]
+plotfile = {{ format = "nyx", at_redshift = [30, 25] }}
+checkpoint = {{ format = "sidestream", at_end = true }}
+"""
+REFINED = """
+[amr]
+max_level = 1
+
+[refine.dense]
+criterion = "threshold"
+field = "dark_matter_overdensity"
+refine_above = 1.2
+coarsen_below = 0.5
+
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs on a uniform and a refined mesh, in `uniform` and `refined`, with plot files and a checkpoint."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, refinement in (("uniform", ""), ("refined", REFINED)):
+        (folder / f"{name}.toml").write_text(BOX.format(refinement=refinement), encoding="utf-8")
+        done = calls.program(folder, 2, f"{name}.toml", "--quiet", "--out", name)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def last_plot(run: Path) -> Path:
+    return sorted(run.glob("plt*"))[-1]
+
+
+def require_equal(ours: xr.Dataset, theirs: xr.Dataset) -> None:
+    assert set(ours.variables) == set(theirs.variables)
+    for name, column in ours.variables.items():
+        np.testing.assert_array_equal(column, theirs[name], err_msg=str(name))
+        assert column.attrs.get("units") == theirs[name].attrs.get("units"), name
+
+
+@pytest.mark.parametrize(("kind", "ranks"), [("uniform", 1), ("uniform", 2), ("refined", 3)])
+def test_halos_of_a_plot_file_are_those_of_the_run(
+    kind: str, ranks: int, folder: Path, tmp_path: Path, real_sidestream: CommandLine
+) -> None:
+    done = real_sidestream("halos", "find", last_plot(folder / kind), "-n", ranks, "-o", "halos.nc")
+
+    assert done.returncode == 0, done.stderr
+    own = ss.open(folder / kind).result("halos", -1, "halo")
+    assert own.sizes["halo"] > 2
+    require_equal(own, xr.load_dataset(tmp_path / "halos.nc"))
+
+
+@pytest.mark.parametrize("kind", ["uniform", "refined"])
+def test_halos_of_a_checkpoint_are_those_of_the_run(
+    kind: str, folder: Path, tmp_path: Path, real_sidestream: CommandLine
+) -> None:
+    (checkpoint,) = (folder / kind).glob("chk*")
+
+    done = real_sidestream("halos", "find", checkpoint, "-n", 2, "-o", "halos.nc")
+
+    assert done.returncode == 0, done.stderr
+    require_equal(ss.open(folder / kind).result("halos", -1, "halo"), xr.load_dataset(tmp_path / "halos.nc"))
+
+
+def test_options_count_more_than_those_of_the_run(folder: Path, real_sidestream: CommandLine) -> None:
+    plot = last_plot(folder / "uniform")
+
+    done = real_sidestream("halos", "find", plot, "-n", 1, "--t-halo", "1.2 mean", "--json")
+
+    own = ss.open(folder / "uniform").result("halos", -1, "halo")
+    peaks = own["peak"].values[own["peak"] >= 1.2 * own.attrs["mean_density"]]
+    assert sorted(json.loads(done.stdout)["columns"]["peak"]) == sorted(peaks)
+    assert 0 < len(peaks) < own.sizes["halo"]
+
+
+def test_a_series_of_files_has_all_results_of_its_run(
+    folder: Path, tmp_path: Path, real_sidestream: CommandLine
+) -> None:
+    plots = sorted((folder / "refined").glob("plt*"), reverse=True)
+
+    done = real_sidestream("analyze", *plots, "--out", "series", "-n", 2)
+
+    assert done.returncode == 0, done.stderr
+    assert "4 results were made" in done.stderr
+    run, series = ss.open(folder / "refined"), ss.open(tmp_path / "series")
+    for task in ("halos", "spectra"):
+        assert series.steps(task) == run.steps(task)
+        for step in run.steps(task):
+            require_equal(run.result(task, step), series.result(task, step))
+
+
+def test_one_task_of_the_run_is_done_with_its_options(
+    folder: Path, tmp_path: Path, real_sidestream: CommandLine
+) -> None:
+    done = real_sidestream("analyze", last_plot(folder / "uniform"), "--task", "halos", "--out", "later", "-n", 1)
+
+    assert done.returncode == 0, done.stderr
+    later = ss.open(tmp_path / "later")
+    assert later.tasks == ["halos"]
+    require_equal(ss.open(folder / "uniform").result("halos", -1), later.result("halos", -1))
+
+
+@pytest.mark.parametrize("form", ["flash", "enzo"])
+def test_files_of_any_format_have_the_halos_of_the_run(
+    form: str, folder: Path, tmp_path: Path, real_sidestream: CommandLine
+) -> None:
+    name = f"box_hdf5_plt_cnt_{form}"
+    converted = real_sidestream("convert", last_plot(folder / "uniform"), name, "--format", form, "-n", 1)
+    assert converted.returncode == 0, converted.stderr
+
+    done = real_sidestream("analyze", name, "--config", folder / "uniform.toml", "--out", "later", "-n", 2)
+
+    assert done.returncode == 0, done.stderr
+    ours, theirs = ss.open(folder / "uniform"), ss.open(tmp_path / "later")
+    halos, found = ours.result("halos", -1, "halo"), theirs.result("halos", -1, "halo")
+    np.testing.assert_array_equal(halos["id"], found["id"])
+    for task in ("halos", "spectra"):
+        for column, values in ours.result(task, -1).data_vars.items():
+            np.testing.assert_allclose(values, theirs.result(task, -1)[column], rtol=1e-12, err_msg=f"{task} {column}")
+
+
+WRONG = {
+    "one-step-twice": ["{plot}", "{checkpoint}", "--task", "halos"],
+    "run-among-files": ["{plot}", "uniform"],
+    "unknown-task": ["{plot}", "--config", "uniform.toml", "--task", "hallos"],
+    "nothing-to-do": ["{other}"],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_done_with_files_is_said(name: str, folder: Path, real_sidestream: CommandLine) -> None:
+    run = folder / "uniform"
+    (checkpoint,) = run.glob("chk*")
+    places = {"plot": last_plot(run), "checkpoint": checkpoint, "other": OTHER}
+    words = [word.format(**places) for word in WRONG[name]]
+    words = [str(folder / word) if (folder / word).exists() else word for word in words]
+
+    done = real_sidestream("analyze", *words, "--out", "later", "-n", 1)
+
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("error: ") == 1
+    assert SAID[name] in done.stderr
+    assert "hint: " in done.stderr
+
+
+SAID = {
+    "one-step-twice": "are both of step",
+    "run-among-files": "a run is analysed alone",
+    "unknown-task": "there is no task `hallos`",
+    "nothing-to-do": "--task halos",
+}
