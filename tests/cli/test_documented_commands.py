@@ -270,6 +270,8 @@ BY_ANOTHER_TEST = {
         "tests/cli/test_streams.py::test_results_are_those_of_in_situ_from_any_ranks_to_any"
     ),
     r"sidestream attach 'tcp:.*": "tests/cli/test_streams.py::test_a_colleague_is_let_in_by_his_public_key",
+    r"sidestream sweep .*": "tests/cli/test_sweep.py::test_every_combination_has_a_run_and_a_line_of_the_table",
+    r"sidestream compare .*": "tests/cli/test_compare.py::test_chi_squared_is_that_of_the_tables",
     r"python bench/fft_at_scale_smpi.py": (
         "tests/python/test_fft_at_scale_smpi.py::test_pairwise_steps_are_near_those_of_a_simulated_mpi"
     ),
