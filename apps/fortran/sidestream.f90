@@ -214,10 +214,13 @@ contains
     integer(c_int) :: of_compute
 
     options%size = c_sizeof(options)
-    its_name = letters_of('host')
-    if (present(name)) its_name = letters_of(name)
-    its_config = letters_of(config)
-    its_folder = letters_of(folder)
+    if (present(name)) then
+      allocate (its_name, source=letters_of(name))
+    else
+      allocate (its_name, source=letters_of('host'))
+    end if
+    allocate (its_config, source=letters_of(config))
+    allocate (its_folder, source=letters_of(folder))
     options%name = c_loc(its_name)
     options%config = c_loc(its_config)
     options%folder = c_loc(its_folder)
@@ -263,8 +266,11 @@ contains
     if (present(periodic)) mesh%periodic(:n) = merge(1, 0, periodic(:n))
     mesh%ghosts = 0
     if (present(ghosts)) mesh%ghosts(:n) = ghosts(:n)
-    unit = letters_of('')
-    if (present(length_unit)) unit = letters_of(length_unit)
+    if (present(length_unit)) then
+      allocate (unit, source=letters_of(length_unit))
+    else
+      allocate (unit, source=letters_of(''))
+    end if
     mesh%length_unit = c_loc(unit)
     first = 0
     first(:n) = offset(:n)
@@ -348,8 +354,8 @@ contains
     character(kind=c_char), allocatable, target :: its_name(:), its_unit(:)
     type(c_ptr), target :: block(1)
 
-    its_name = letters_of(name)
-    its_unit = letters_of(unit)
+    allocate (its_name, source=letters_of(name))
+    allocate (its_unit, source=letters_of(unit))
     block(1) = place
     field%size = c_sizeof(field)
     field%name = c_loc(its_name)
