@@ -121,7 +121,7 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, lines: str, key: str, 
 @pytest.mark.parametrize(
     ("mesh", "words"),
     [
-        ("cells = [65536, 65536, 65536]\nblock = 8", ["5.5e+11 blocks of 8", "`mesh.block`"]),
+        ("cells = [65536, 65536, 65536]\nblock = 8", ["5.5e+11 blocks of 8", "take `mesh.block = 256`"]),
         ("cells = [1048576, 1048576, 1048576]\nblock = 256", ["6.87e+10 blocks of 256"]),
     ],
 )

@@ -77,11 +77,11 @@ def test_a_run_that_fails_stops_no_other_and_only_it_is_run_again(
 
 @TWO_CORES
 def test_several_run_at_a_time(config: Path, tmp_path: Path, sidestream: CommandLine) -> None:
-    done = fake_family(sidestream, config, "--vary", "fake.mode=files,noisy", "-j", 2, "--json")
+    done = fake_family(sidestream, config, "--vary", "fake.mode=long,longer", "-j", 2, "--json")
 
     assert done.returncode == 0, done.stderr
     assert [run["status"] for run in json.loads(done.stdout)] == ["finished", "finished"]
-    folders = [tmp_path / "family" / f"mode={mode}" for mode in ("files", "noisy")]
+    folders = [tmp_path / "family" / f"mode={mode}" for mode in ("long", "longer")]
     begun = [(folder / "config.toml").stat().st_mtime for folder in folders]  # written first of all
     ended = [(folder / "done").stat().st_mtime for folder in folders]  # written last
     assert max(begun) < min(ended)

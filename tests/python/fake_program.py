@@ -2,7 +2,7 @@
 """Plays `sidestream-run` in the tests of the launcher and the command line.
 
 `--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy, full,
-full-at-once (before a checkpoint), files (it writes checkpoints, one of which fails), torn (events are lost).
+full-at-once (before a checkpoint), long... (some seconds), files (it writes checkpoints, one of which fails), torn (events are lost).
 """
 
 import json
@@ -81,7 +81,7 @@ def work(out: Path, restart: bool, mode: str, stop: Stop) -> int:
     out.mkdir(parents=True, exist_ok=True)
     (out / "done").unlink(missing_ok=True)
     (out / "config.toml").write_text('simulation = "cosmology"\n[task.halos]\nanalysis = "halos"\n')
-    steps = 10**6 if mode in ("slow", "stubborn") else 10
+    steps = 10**6 if mode in ("slow", "stubborn") else 200 if mode.startswith("long") else 10
     start, began, status = (5 if restart else 0), time.monotonic(), "finished"
     details: dict[str, str] = {}
     sys.stderr.write("step 1  z 49.000  1 %  0.02 s a step\n")

@@ -104,6 +104,8 @@ class Hostile : public Analysis {
   static void harm(const std::string& what) {
     if (what == "throw") throw core::Error("no halo in sight", "box 3", "look elsewhere");
     if (what == "throw int") throw 3;
+    if (what == "_exit" || what == "kill")  // a rank that goes in silence takes with it what others are about to tell
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
     if (what == "bad_alloc") throw std::bad_alloc();
     if (what == "exit") std::exit(0);
     if (what == "_exit") ::_exit(3);
