@@ -2,7 +2,8 @@
 """Plays `sidestream-run` in the tests of the launcher and the command line.
 
 `--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy, full,
-full-at-once (before a checkpoint), long... (some seconds), files (it writes checkpoints, one of which fails), torn (events are lost).
+full-at-once (before a checkpoint), long... (some seconds), files (it writes checkpoints, one of which fails), torn
+(events are lost).
 """
 
 import json
