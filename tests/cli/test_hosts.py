@@ -319,3 +319,31 @@ def test_a_wrong_configuration_is_refused_on_all_ranks_with_the_reason(
     assert message in done.stderr
     assert "hint: " in done.stderr or "expected" in done.stderr
     assert not (tmp_path / "run" / "results").exists()
+
+
+EMPTY_RANK = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import sidestream
+world, folder, kind = MPI.COMM_WORLD, sys.argv[2], sys.argv[3]
+with sidestream.session(sys.argv[1], folder, comm=world, quiet=True) as run:
+    rank, workers = run.comm.rank, max(1, run.comm.size - 1)  # the last of several ranks has no block
+    first, last = 12 * rank // workers, 12 * (rank + 1) // workers
+    values = (np.arange(12 * 8 * 8).reshape(12, 8, 8) % 7 + 1).astype(kind)
+    run.mesh((12, 8, 8), blocks=[np.s_[first:last, :, :]] if rank < workers else [])
+    run.field("height", [values[first:last].copy()] if rank < workers else [])
+    run.begin()
+    run.step(1, 1.0)
+"""
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int16"])
+def test_a_rank_without_blocks_changes_nothing(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.py").write_text(EMPTY_RANK)
+    config = configured(tmp_path, "height", 1)
+    for ranks in (1, 3):
+        done = launch(tmp_path, ranks, sys.executable, "empty.py", config, f"on{ranks}", kind)
+        assert done.returncode == 0, done.stderr
+    assert len(results(tmp_path / "on1")) == 4
+    assert results(tmp_path / "on3") == results(tmp_path / "on1")
