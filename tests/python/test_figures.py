@@ -66,6 +66,7 @@ def test_pictures_of_one_task_are_png_files(finished_run: Path, tmp_path: Path) 
     paths = save_pictures(sidestream.open(finished_run), tmp_path / "new" / "folder", "phase")
 
     assert [path.name for path in paths] == ["phase-phase.png"]
+    assert {path.name for path in paths[0].parent.iterdir()} == {f"phase-phase.{end}" for end in ("png", "csv", "nc")}
     assert paths[0].read_bytes().startswith(b"\x89PNG")
 
 
@@ -274,9 +275,11 @@ def test_the_bill_of_a_task_adds_up(finished_run: Path) -> None:
     assert share_lost(run.events, run.tasks) == pytest.approx(lost / run.events.last("run_end")["wall_s"])
 
 
-def test_the_report_needs_nothing_beside_it(page: str) -> None:
-    for address in re.findall(r'(?:src|href)="([^"]*)"', page):
+def test_the_report_shows_itself_with_nothing_beside_it(page: str) -> None:
+    for address in re.findall(r'src="([^"]*)"', page):
         assert address.startswith("data:image/")
+    for address in re.findall(r'href="([^"]*)"', page):
+        assert re.fullmatch(r"report\.data/[\w-]+\.(csv|nc)", address)
     assert "<script src" not in page
     assert "@import" not in page
     assert "url(" not in page

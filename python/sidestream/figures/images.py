@@ -44,7 +44,7 @@ def _row(task: str, tables: list[xr.Dataset], field: str) -> Picture:
     title = f"{kind.capitalize()} of {field_name(field)}"
     axis = axis_of_sight(tables[-1])
     caption = f"Seen along {axis}." if kind == "projection" else f"Cut across {axis}."
-    return Picture(f"{task}-{field.replace('_', '-')}", title, caption, figure, vector=False, wide=len(tables) > 1)
+    return Picture(f"{task}-{field.replace('_', '-')}", title, caption, figure, wide=len(tables) > 1)
 
 
 def draw_image(axes: Any, table: xr.Dataset, field: str, norm: Normalize, colours: str = "") -> Any:

@@ -47,7 +47,7 @@ def halo_map(run: Run, task: str, step: int, halos: xr.Dataset) -> Picture:
         count = halos.sizes["halo"]
         axes.set_title(f"{count} halo{'s' * (count != 1)} at {moment(halos)}")
     caption = _caption(image, what, count > MOST_CIRCLES)
-    return Picture(f"{task}-map", "Where the halos are", caption, figure, vector=image is None and kept.size < 500)
+    return Picture(f"{task}-map", "Where the halos are", caption, figure)
 
 
 def radii(halos: xr.Dataset) -> tuple[np.ndarray | None, str]:
