@@ -35,11 +35,12 @@ def _row(task: str, tables: list[xr.Dataset], field: str) -> Picture:
         figure = Figure(
             figsize=(max(3.7 * len(tables) + 0.9, 5.6), 4.1 if len(tables) > 1 else 4.6), layout="compressed"
         )
+        figure.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr]  (labels of neighbours stay apart)
         panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
         for axes, table in zip(panels, tables, strict=True):
             image = draw_image(axes, table, field, norm)
         panels[0].set_ylabel(f"{plane_of(tables[-1])[1]}{length_unit(tables[-1])}")
-        label = f"{field_name(field)}{unit_label(tables[-1], field)}"
+        label = f"{field.replace('_', ' ')}{unit_label(tables[-1], field)}"
         figure.colorbar(image, ax=list(panels), label=label, fraction=0.046 / len(tables) * 1.6, pad=0.015)
     title = f"{kind.capitalize()} of {field_name(field)}"
     axis = axis_of_sight(tables[-1])

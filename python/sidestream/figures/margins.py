@@ -82,8 +82,8 @@ def _room_of(axes: Any) -> Room:
     edge = _EDGE / POINTS
     is_right = axes.yaxis.get_label_position() == "right"
     overhang = x.right / 2 if x.right else 0.0  # of the last label along x
-    title = axes.title if axes.title.get_text() else getattr(axes, "_left_title")
-    above = _LINE * title.get_fontsize() / POINTS + edge if title.get_text() else max(edge, y.top / 2)
+    has_title = any(axes.get_title(loc=place) for place in ("left", "center"))
+    above = _LINE * axes.title.get_fontsize() / POINTS + edge if has_title else max(edge, y.top / 2)
     return Room(
         left=edge if is_right else beside + edge,
         right=max(beside if is_right else 0.0, overhang) + edge,
@@ -101,7 +101,9 @@ def _depth(label: Text, ticks: float) -> float:
 def _size_of_ticks(axis: Any) -> Room:
     """The largest label of an axis: `right` its width, `top` its height, with the tick mark; nothing where hidden."""
     shown = axis.get_tick_params(which="major")
-    if not axis.get_visible() or not any(shown.get(f"label{side}", False) for side in ("left", "right", "bottom", "top")):
+    if not axis.get_visible() or not any(
+        shown.get(f"label{side}", False) for side in ("left", "right", "bottom", "top")
+    ):
         return Room()
     low, high = sorted(axis.get_view_interval())
     texts: list[str] = []

@@ -180,9 +180,7 @@ def _of_collection(collection: Collection, numbers: Any) -> Iterator[Numbers]:
         x, y = corners[0, :, 0], corners[:, 0, 1]
         values = np.ma.filled(np.ma.asarray(collection.get_array(), dtype=float), np.nan)
         values = values.reshape(y.size - 1, x.size - 1)
-        yield numbers(
-            "", (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, value=values, quantity=_of_bar(collection)
-        )
+        yield numbers("", (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, value=values, quantity=_of_bar(collection))
     elif isinstance(collection, (PathCollection, EllipseCollection)):
         places = np.ma.filled(np.ma.asarray(collection.get_offsets(), dtype=float), np.nan)
         value = collection.get_array()

@@ -19,6 +19,7 @@ from .theme import themed
 
 INK, MUTED, FAINT, GRID = "#1c2733", "#5c6b7a", "#aeb9c4", "#e6eaee"
 DOTS_PER_INCH = 160
+LOW_PANEL_IN = 2.0
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Apart from each other also for those who see no red or no green, and of contrast on light and dark paper.
@@ -95,10 +96,11 @@ def _simplify_ticks(figure: Figure) -> None:
     """Of logarithmic axes: their labels as plain text, and of two decades and more the minor ticks at 2 and 5 alone.
 
     Typeset formulae, and all eight minor ticks of a decade, take half of the drawing each. Along x labels lie beside
-    each other, so that those of shorter axes would overlap too.
+    each other, so that those of shorter axes would overlap too, as they would in panels that are low.
     """
     for axes in figure.axes:
-        for axis, sparse in ((axes.xaxis, 5), (axes.yaxis, 100)):
+        is_low = axes.get_position().height * figure.get_figheight() < LOW_PANEL_IN
+        for axis, sparse in ((axes.xaxis, 5), (axes.yaxis, 5 if is_low else 100)):
             low, high = sorted(axis.get_view_interval())
             if isinstance(axis.get_minor_locator(), LogLocator) and high >= sparse * low:
                 axis.set_minor_locator(LogLocator(subs=(2, 5)))

@@ -47,7 +47,15 @@ def _diagram(task: str, table: xr.Dataset, birth: np.ndarray, death: np.ndarray)
         if is_positive:
             axes.set(xscale="log", yscale="log")
         axes.plot(ends, ends, color=FAINT, lw=1, zorder=0)
-        axes.scatter(death[seen] / scale, birth[seen] / scale, s=8, color=VIOLET, alpha=0.5, lw=0, rasterized=seen.sum() > MOST_MARKS)
+        axes.scatter(
+            death[seen] / scale,
+            birth[seen] / scale,
+            s=8,
+            color=VIOLET,
+            alpha=0.5,
+            lw=0,
+            rasterized=seen.sum() > MOST_MARKS,
+        )
         axes.set(xlabel=f"death: density at the saddle {unit}", ylabel=f"birth: density at the maximum {unit}")
         axes.set_title(f"Persistence of {table.attrs.get('field', 'the field')}")
         axes.text(0.98, 0.03, f"{seen.sum()} branches", transform=axes.transAxes, ha="right", color=MUTED)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..runs.events import Event, Events, number
-from .margins import Margins
+from .margins import POINTS, Margins
 from .picture import AMBER, BLUE, GREY, INK, MUTED, RED, TASK_COLOURS, Picture, legend_outside, look
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ STEP, PACK, WAIT, WRITE = "step", "packing", "waiting for the analyses", "writin
 BEHIND = "writing behind the run"
 RECEIVE, IDLE = "receiving", "idle"
 _COLOURS = {STEP: BLUE, PACK: AMBER, WAIT: RED, WRITE: GREY, BEHIND: "#c3ccd4", RECEIVE: "#8ec8f6", IDLE: "#e3e8ed"}
+TITLE = "Who computed and who waited"
 NEGLIGIBLE_S = 5e-4  # what took less is not drawn
 REDSHIFTS_IN, GROUPS_IN = 0.2, 1.15  # inches above and beside the lanes, for redshifts and for names of groups
 TOGETHER_S = 0.005  # publishes that end within this time of each other were one, shared among tasks
@@ -60,7 +61,7 @@ def pictures(run: Run) -> Iterator[Picture]:
             "start [s]": [span.start for span in spans],
             "end [s]": [span.end for span in spans],
         }
-        yield Picture("timeline", "Who computed and who waited", caption, figure, wide=True, columns=columns)
+        yield Picture("timeline", TITLE, caption, figure, wide=True, columns=columns)
 
 
 def _publishes_joined(events: Events) -> list[Event]:
@@ -108,17 +109,19 @@ def _draw(spans: list[Span], tasks: list[str], events: Events) -> Figure:
     colours = _COLOURS | {task: TASK_COLOURS[i % len(TASK_COLOURS)] for i, task in enumerate(_tasks(spans, tasks))}
     end = max(span.end for span in spans)
     with look():
-        figure = Figure(figsize=(12.5, 1.3 + 0.5 * len(lanes)))
+        figure = Figure(figsize=(12.5, 1.5 + 0.5 * len(lanes)))
         axes = figure.add_subplot()
         for what in colours:
             _bars(axes, [span for span in spans if span.what == what], lanes, colours[what], end)
         _label_lanes(axes, lanes)
-        axes.set(xlim=(0, end), xlabel="seconds since the start")
+        axes.set(xlim=(0, end), xlabel="time since the start [s]")
         axes.grid(False, axis="y")
         used = [what for what in colours if any(span.what == what for span in spans)]
         handles = [Patch(color=colours[what]) for what in used]
         height = legend_outside(figure, handles, used, above=True, columns=min(len(handles), 8))
-        figure.set_layout_engine(Margins(top=height + REDSHIFTS_IN * _mark_redshifts(axes, events, end), right=GROUPS_IN))
+        above = REDSHIFTS_IN * _mark_redshifts(axes, events, end)
+        axes.set_title(TITLE, pad=6.0 + POINTS * above)
+        figure.set_layout_engine(Margins(top=height + above, right=GROUPS_IN))
     return figure
 
 

@@ -85,7 +85,11 @@ def _is_sealed(path: Path) -> bool:
 def _check_rows(path: Path, column: h5py.Dataset, values: np.ndarray) -> None:
     expected = column.attrs.get(_ROWS_CHECKSUM)
     if expected is not None and extension().rows_checksum(values.view(np.uint8)) != expected:
-        raise Error(f"the checksum of the column `{column.name.lstrip('/')}` is wrong", path)
+        raise Error(
+            f"the checksum of the column `{column.name.lstrip('/')}` is wrong",
+            path,
+            hint="delete the file, and `sidestream run ... --restart` computes it again if the step lies ahead",
+        )
 
 
 def _is_bare_dimension(column: h5py.Dataset) -> bool:

@@ -73,7 +73,9 @@ class Pace:
         """Shares a second: of the windows, and what comes next if the run goes on to become slower, or faster."""
         start = self._times[0]
         whole = (self._done[-1] - self._done[0]) / (end - start)
-        found = [(self._done[-1] - self._done_at(end - share * (end - start))) / (share * (end - start)) for share in WINDOWS]
+        found = [
+            (self._done[-1] - self._done_at(end - share * (end - start))) / (share * (end - start)) for share in WINDOWS
+        ]
         found = [speed for speed in found if speed > 0.0] or [whole]
         halfway = self._done_at((start + end) / 2)
         before, after = halfway - self._done[0], self._done[-1] - halfway
