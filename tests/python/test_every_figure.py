@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.axes._secondary_axes import SecondaryAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -89,8 +90,9 @@ def test_every_kind_of_analysis_that_is_drawn_is_looked_at(all_runs: list[Run]) 
     assert set(_DRAWERS) - looked_at == {"slice"}, "a slice is drawn as a projection is"
 
 
-def panels(figure: Figure) -> list[mpl.axes.Axes]:
-    return [axes for axes in figure.axes if axes.axison]
+def all_axes(figure: Figure) -> list[mpl.axes.Axes]:
+    """Panels, and what is attached to them."""
+    return [axes for panel in figure.axes for axes in (panel, *panel.child_axes)]
 
 
 def test_every_figure_has_a_title(drawn: dict[str, Picture]) -> None:
@@ -112,7 +114,7 @@ def label_of(axes: mpl.axes.Axes, which: str) -> str:
 
 def labels_of(axes: mpl.axes.Axes) -> Iterator[str]:
     """What the axes of a panel, or a colour bar, show; an axis of names needs no label."""
-    if axes.get_label() == "<colorbar>":
+    if hasattr(axes, "_colorbar"):
         yield axes.get_ylabel() or axes.get_xlabel()
         return
     for which, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
@@ -126,7 +128,8 @@ def test_every_axis_has_a_label_with_its_unit(drawn: dict[str, Picture]) -> None
     wrong = [
         f"{name}: {label!r}"
         for name, picture in drawn.items()
-        for axes in panels(picture.figure)
+        for axes in all_axes(picture.figure)
+        if axes.axison and not isinstance(axes, SecondaryAxis)
         for label in labels_of(axes)
         if not label or ("[" not in label and not WITHOUT_UNIT.search(re.sub(r"[\\${}]|mathrm", "", label)))
     ]
@@ -137,7 +140,7 @@ def test_every_axis_has_a_label_with_its_unit(drawn: dict[str, Picture]) -> None
 def texts_of(figure: Figure) -> list[tuple[str, Bbox]]:
     """All text that is seen, with where it stands [pixels]."""
     found = []
-    for axes in [one for outer in figure.axes for one in (outer, *outer.child_axes)]:
+    for axes in all_axes(figure):
         for axis in (axes.xaxis, axes.yaxis):
             if not axes.axison or not axis.get_visible():
                 continue
@@ -194,7 +197,7 @@ def test_sizes_of_writes_stand_aslant_beside_each_other(drawn: dict[str, Picture
 
 
 def test_a_colour_bar_has_ticks_and_a_label(drawn: dict[str, Picture]) -> None:
-    bars = [axes for picture in drawn.values() for axes in picture.figure.axes if axes.get_label() == "<colorbar>"]
+    bars = [axes for picture in drawn.values() for axes in all_axes(picture.figure) if hasattr(axes, "_colorbar")]
 
     assert len(bars) >= 4
     for axes in bars:

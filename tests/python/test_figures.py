@@ -106,7 +106,7 @@ def test_pictures_of_a_simulation_without_redshift_tell_the_time_and_no_unit_of_
     assert picture.figure.axes[0].get_xlabel() == "x"
 
 
-@pytest.mark.parametrize(("last", "digits"), [(4.0, range(2, 10)), (20.0, range(2, 10)), (1e4, {2, 5})])
+@pytest.mark.parametrize(("last", "digits"), [(4.0, range(2, 10)), (20.0, range(2, 10)), (1e3, {2, 5}), (1e5, set())])
 def test_logarithmic_axes_of_many_decades_have_few_minor_ticks(last: float, digits: Collection[int]) -> None:
     figure = Figure()
     axes = figure.subplots()
@@ -114,7 +114,7 @@ def test_logarithmic_axes_of_many_decades_have_few_minor_ticks(last: float, digi
 
     Picture("line", "A line", "", figure).data_uri()
 
-    for axis, expected in ((axes.xaxis, digits if last < 5.0 else {2, 5}), (axes.yaxis, digits)):
+    for axis, expected in ((axes.xaxis, {2, 5} if last == 20.0 else digits), (axes.yaxis, digits)):
         assert {int(f"{place:.0e}"[0]) for place in axis.get_minorticklocs()} == set(expected)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ def pictures(run: Run) -> Iterator[Picture]:
             "How many writes of which size all ranks made, over the whole run. Few and large ones suit parallel file "
             "systems; the bins are those of Darshan."
         )
-        columns = {"size of a write [bytes]": list(WRITE_SIZES)}
+        columns: dict[str, list[Any]] = {"size of a write [bytes]": list(WRITE_SIZES)}
         columns |= {row.title: [row.write_sizes.get(name, 0) for name in WRITE_SIZES] for row in rows}
         yield Picture("write-sizes", "Sizes of the writes", caption, _draw(rows), columns=columns)
 

@@ -95,7 +95,7 @@ def _room_of(axes: Any) -> Room:
 def _depth(label: Text, ticks: float) -> float:
     """How far ticks and label reach from a panel, label across."""
     lines = label.get_text().count("\n") + 1 if label.get_text() and label.get_visible() else 0
-    return ticks + lines * (_LINE * label.get_fontsize() + (_PAD if ticks else _EDGE)) / POINTS
+    return ticks + lines * (_LINE * float(label.get_fontsize()) + (_PAD if ticks else _EDGE)) / POINTS
 
 
 def _size_of_ticks(axis: Any) -> Room:

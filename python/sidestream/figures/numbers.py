@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.collections import Collection, EllipseCollection, PathCollection, QuadMesh
@@ -15,6 +15,9 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import StepPatch
+
+if TYPE_CHECKING:
+    import h5py
 
 HEAD = ("panel", "series", "x_axis", "x", "y_axis", "y", "quantity", "value", "lower", "upper")
 _TYPESET = (
@@ -60,7 +63,7 @@ class Numbers:
 
 def numbers_of(figure: Figure) -> list[Numbers]:
     """Everything with a place in the units of its axes: lines, marks, bars and images, panel by panel."""
-    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    panels = [axes for axes in figure.axes if not hasattr(axes, "_colorbar")]
     return [numbers for index, axes in enumerate(panels) for numbers in _of_panel(axes, index, len(panels))]
 
 
@@ -78,29 +81,26 @@ def write_csv(path: Path, numbers: Sequence[Numbers], columns: Mapping[str, Sequ
 
 def write_netcdf(path: Path, numbers: Sequence[Numbers], columns: Mapping[str, Sequence[Any]], title: str) -> None:
     """A netCDF-4 file with the same: a variable a series, over its `x`; of an image over `y` and `x`."""
-    import h5netcdf
+    import h5py
 
-    with h5netcdf.File(path, "w") as file:
+    with h5py.File(path, "w") as file:
         file.attrs["title"] = title
         if columns:
-            file.dimensions = {"row": len(next(iter(columns.values())))}
+            rows = _dimension(file, "row", range(len(next(iter(columns.values())))), "row")
             for name, values in columns.items():
-                _variable(file, _slug(name), ("row",), values, name)
+                _variable(file, _slug(name), (rows,), values, name)
         used: dict[str, int] = {}
         for one in () if columns else numbers:
             _write(file, one, _unique(_slug(f"{one.panel} {one.series}") or "series", used))
 
 
-def _write(file: Any, one: Numbers, name: str) -> None:
+def _write(file: h5py.File, one: Numbers, name: str) -> None:
     about = {"panel": one.panel, "series": one.series}
-    file.dimensions[f"{name}_x"] = one.x.size
-    _variable(file, f"{name}_x", (f"{name}_x",), one.x, one.x_axis)
+    over = (_dimension(file, f"{name}_x", one.x, one.x_axis),)
     if one.is_image:
-        file.dimensions[f"{name}_y"] = one.y.size
-        _variable(file, f"{name}_y", (f"{name}_y",), one.y, one.y_axis)
-        _variable(file, name, (f"{name}_y", f"{name}_x"), one.value, one.quantity, about)
+        rows = _dimension(file, f"{name}_y", one.y, one.y_axis)
+        _variable(file, name, (rows, *over), one.value, one.quantity, about)
         return
-    over = (f"{name}_x",)
     _variable(file, name, over, one.y, one.y_axis, about)
     if one.value is not None:
         _variable(file, f"{name}_value", over, one.value, one.quantity)
@@ -108,24 +108,32 @@ def _write(file: Any, one: Numbers, name: str) -> None:
         _variable(file, f"{name}_{end}", over, values, one.y_axis)
 
 
+def _dimension(file: h5py.File, name: str, values: Any, label: str) -> h5py.Dataset:
+    scale = _variable(file, name, (), values, label)
+    scale.make_scale(name)
+    return scale
+
+
 def _variable(
-    file: Any, name: str, over: tuple[str, ...], values: Any, label: str, about: Mapping[str, str] | None = None
-) -> None:
-    array = np.asarray(values)
-    if array.dtype.kind in "UO":
-        variable = file.create_variable(name, over, dtype=file_text())
-        variable[...] = np.asarray([str(value) for value in values], dtype=object)
-    else:
-        variable = file.create_variable(name, over, data=np.ma.filled(np.ma.asarray(values, dtype=float), np.nan))
-    what, unit = split_label(label)
-    variable.attrs.update({"long_name": what or name, "units": unit or "1", **(about or {})})
-
-
-def file_text() -> Any:
-    """The type of texts of any length."""
+    file: h5py.File,
+    name: str,
+    over: Sequence[h5py.Dataset],
+    values: Any,
+    label: str,
+    about: Mapping[str, str] | None = None,
+) -> h5py.Dataset:
+    """Without the library of netCDF, which takes six times as long for so many short variables."""
     import h5py
 
-    return h5py.string_dtype()
+    is_text = np.asarray(values).dtype.kind in "UO"
+    data = np.asarray(list(values), dtype=object) if is_text else _filled(values)
+    variable = file.create_dataset(name, data=data, dtype=h5py.string_dtype() if is_text else None)
+    for index, scale in enumerate(over):
+        variable.dims[index].attach_scale(scale)
+    what, unit = split_label(label)
+    for key, text in {"long_name": what or name, "units": unit or "1", **(about or {})}.items():
+        variable.attrs[key] = text
+    return variable
 
 
 def split_label(label: str) -> tuple[str, str]:
@@ -169,7 +177,7 @@ def _of_panel(axes: Any, index: int, count: int) -> Iterator[Numbers]:
         yield numbers(stairs.get_label(), (edges[1:] + edges[:-1]) / 2, heights)
     for image in (image for image in axes.images if isinstance(image, AxesImage)):
         left, right, bottom, top = image.get_extent()
-        values = np.ma.filled(np.ma.asarray(image.get_array(), dtype=float), np.nan)
+        values = _filled(image.get_array())
         x, y = _centres(left, right, values.shape[1]), _centres(bottom, top, values.shape[0])
         yield numbers("", x, y, value=values, quantity=_of_bar(image))
 
@@ -178,11 +186,11 @@ def _of_collection(collection: Collection, numbers: Any) -> Iterator[Numbers]:
     if isinstance(collection, QuadMesh):
         corners = np.asarray(collection.get_coordinates())
         x, y = corners[0, :, 0], corners[:, 0, 1]
-        values = np.ma.filled(np.ma.asarray(collection.get_array(), dtype=float), np.nan)
+        values = _filled(collection.get_array())
         values = values.reshape(y.size - 1, x.size - 1)
         yield numbers("", (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, value=values, quantity=_of_bar(collection))
     elif isinstance(collection, (PathCollection, EllipseCollection)):
-        places = np.ma.filled(np.ma.asarray(collection.get_offsets(), dtype=float), np.nan)
+        places = _filled(collection.get_offsets())
         value = collection.get_array()
         shown = {} if value is None else {"value": np.asarray(value, dtype=float), "quantity": _of_bar(collection)}
         yield numbers(collection.get_label(), places[:, 0], places[:, 1], **shown)
@@ -190,8 +198,8 @@ def _of_collection(collection: Collection, numbers: Any) -> Iterator[Numbers]:
 
 def _of_bar(mappable: Any) -> str:
     """The label of the colour bar of an image or of marks; of images that share one, of the bar of any of them."""
-    figure, norm = mappable.axes.figure, mappable.norm
-    for axes in figure.axes:
+    norm = mappable.norm
+    for axes in (one for outer in mappable.axes.figure.axes for one in (outer, *outer.child_axes)):
         bar = getattr(axes, "_colorbar", None)
         if bar is not None and bar.norm is norm:
             return plain(axes.get_ylabel() or axes.get_xlabel())
@@ -208,11 +216,16 @@ def _shared_label(axes: Any, which: str) -> str:
 def _ends(bar: ErrorbarContainer, count: int) -> tuple[np.ndarray, np.ndarray] | None:
     if not bar.has_yerr:
         return None
-    heights = [path.vertices[:, 1] for path in bar.lines[2][-1].get_paths()]
+    heights = [np.asarray(path.vertices)[:, 1] for path in bar.lines[2][-1].get_paths()]
     if len(heights) != count or any(len(height) != 2 for height in heights):
         return None
     low, high = np.array(heights, dtype=float).T.reshape(2, count)
     return low, high
+
+
+def _filled(values: Any) -> np.ndarray:
+    """Numbers, NaN where they are masked."""
+    return np.asarray(np.ma.filled(np.ma.asarray(values, dtype=float), np.nan))
 
 
 def _centres(first: float, last: float, count: int) -> np.ndarray:

@@ -12,14 +12,15 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatterSciNotation, LogLocator
+from matplotlib.rcsetup import cycler
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullLocator
 
-from .margins import Margins
 from .theme import themed
 
 INK, MUTED, FAINT, GRID = "#1c2733", "#5c6b7a", "#aeb9c4", "#e6eaee"
 DOTS_PER_INCH = 160
 LOW_PANEL_IN = 2.0
+MANY_DECADES = 1e4
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Apart from each other also for those who see no red or no green, and of contrast on light and dark paper.
@@ -39,7 +40,7 @@ _LOOK: Any = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "axes.prop_cycle": mpl.cycler(color=(BLUE, RED, TEAL, VIOLET, AMBER, GREY)),
+    "axes.prop_cycle": cycler(color=(BLUE, RED, TEAL, VIOLET, AMBER, GREY)),
     "grid.color": GRID,
     "grid.linewidth": 0.7,
     "xtick.color": MUTED,
@@ -85,25 +86,24 @@ def png_of(figure: Figure) -> bytes:
 def _prepared(figure: Figure) -> Iterator[None]:
     """For drawing by the canvas itself: `savefig` draws figures that lay themselves out twice."""
     _simplify_ticks(figure)
-    if figure.get_layout_engine() is None:
-        figure.set_layout_engine(Margins())
     with look():
         figure.dpi = DOTS_PER_INCH
         yield
 
 
 def _simplify_ticks(figure: Figure) -> None:
-    """Of logarithmic axes: their labels as plain text, and of two decades and more the minor ticks at 2 and 5 alone.
+    """Of logarithmic axes: their labels as plain text, and few minor ticks: of two decades and more at 2 and 5 alone,
+    of four and more none.
 
     Typeset formulae, and all eight minor ticks of a decade, take half of the drawing each. Along x labels lie beside
     each other, so that those of shorter axes would overlap too, as they would in panels that are low.
     """
-    for axes in figure.axes:
+    for axes in [one for panel in figure.axes for one in (panel, *panel.child_axes)]:
         is_low = axes.get_position().height * figure.get_figheight() < LOW_PANEL_IN
         for axis, sparse in ((axes.xaxis, 5), (axes.yaxis, 5 if is_low else 100)):
             low, high = sorted(axis.get_view_interval())
             if isinstance(axis.get_minor_locator(), LogLocator) and high >= sparse * low:
-                axis.set_minor_locator(LogLocator(subs=(2, 5)))
+                axis.set_minor_locator(LogLocator(subs=(2, 5)) if high < MANY_DECADES * low else NullLocator())
             if isinstance(axis.get_major_formatter(), LogFormatterSciNotation):
                 axis.set_major_formatter(_PlainPowers())
             if isinstance(axis.get_minor_formatter(), LogFormatterSciNotation):

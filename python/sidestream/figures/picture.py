@@ -45,8 +45,10 @@ class Picture:
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # what it draws, by name and unit: a file
 
     def __post_init__(self) -> None:
-        """A figure without any title has that of the picture, so that it says what it is wherever it goes."""
+        """A figure has a layout, and a title, that of the picture if no other: it says what it is wherever it goes."""
         panels = self.figure.axes
+        if self.figure.get_layout_engine() is None:
+            self.figure.set_layout_engine(Margins())
         if panels and not self.figure.texts and not any(axes.get_title(loc="left") for axes in panels):
             with look():
                 panels[0].set_title(self.title)

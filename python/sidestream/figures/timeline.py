@@ -54,7 +54,7 @@ def pictures(run: Run) -> Iterator[Picture]:
             "pale grey is time the sidecars had nothing to do."
         )
         figure = _draw(spans, run.tasks, events)
-        columns = {
+        columns: dict[str, list[Any]] = {
             "group": [span.group for span in spans],
             "lane": [span.lane for span in spans],
             "what": [span.what for span in spans],

@@ -97,8 +97,11 @@ def _is_bare_dimension(column: h5py.Dataset) -> bool:
 
 
 def _dimensions(name: str, column: h5py.Dataset, file: h5py.File) -> tuple[str, ...]:
+    import h5py
+
     if "DIMENSION_LIST" in column.attrs:
-        return tuple(str(file[scales[0]].name).lstrip("/") for scales in column.attrs["DIMENSION_LIST"])
+        scales = (scales[0] for scales in column.attrs["DIMENSION_LIST"])
+        return tuple(h5py.h5r.get_name(scale, file.id).decode().lstrip("/") for scale in scales)
     return (name,) * int(column.ndim)  # a dimension with values of its own
 
 

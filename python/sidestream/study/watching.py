@@ -6,6 +6,7 @@ import html
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .. import console
@@ -80,10 +81,8 @@ class _Lines:
 
 def _shown_in_notebook(watching: Watching) -> Any:
     """A display that is drawn over; lines where IPython runs without a notebook around it."""
-    from IPython import get_ipython
-    from IPython.display import display
-
-    if get_ipython() is None or not hasattr(get_ipython(), "kernel"):
+    shell = sys.modules["IPython"].get_ipython()
+    if not hasattr(shell, "kernel"):
         return _Lines(watching)
-    handle = display(watching, display_id=True)
+    handle = import_module("IPython.display").display(watching, display_id=True)
     return lambda: handle.update(watching)
