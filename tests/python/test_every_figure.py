@@ -250,7 +250,7 @@ def test_the_numbers_are_those_that_are_drawn(drawn: dict[str, Picture], tmp_pat
     assert np.allclose([float(row["x"]) for row in rows], line.get_xdata())
     assert np.allclose([float(row["y"]) for row in rows], line.get_ydata())
     with xr.open_dataset(tmp_path / "spectra-spectra.nc", engine="h5netcdf") as opened:
-        first = next(iter(opened.data_vars.values()))
+        first = next(one for one in opened.data_vars.values() if one.attrs["series"] == line.get_label())
         assert np.allclose(first, line.get_ydata())
         assert first.attrs["units"] == "(h^-1Mpc)^3"
         assert opened[first.dims[0]].attrs["units"] == "h Mpc^-1"
