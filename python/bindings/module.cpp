@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "blocks.hpp"
+#include "step.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
 
@@ -60,6 +61,8 @@ NB_MODULE(_core, module) {
   bind_merge_tree(module);
   bind_io(module);
   bind_session(module);
+  bind_program(module);
+  bind_step(module);
   bind_stream(module);
   bind_derived(module);
   bind_fft(module);
