@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "blocks.hpp"
-#include "step.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "step.hpp"
 
 namespace sidestream::bindings {
 

@@ -132,7 +132,8 @@ void bind_program(nb::module_& module) {
   module.def(
       "run_program",
       [](const Strings& words) {
-        return program(words, [&](int count, char** all) { return apps::run_program(count, all, plain(words.front())); });
+        return program(words,
+                       [&](int count, char** all) { return apps::run_program(count, all, plain(words.front())); });
       },
       nb::arg("words"), "Does what the program `sidestream-run` does with these arguments; returns its exit code.");
   module.def(

@@ -51,11 +51,9 @@ const comm::Communicator& Step::comm() const {
   return *comm_;
 }
 
-bool Step::release() {
-  const bool is_last = snapshot_.use_count() <= 1;
+void Step::release() {
   snapshot_.reset();
   comm_.reset();
-  return is_last;
 }
 
 std::string Step::describe() const {
@@ -220,7 +218,8 @@ void bind_step(nb::module_& module) {
       .def("rank", &Step::rank, "The rank of this process among those that have the state.")
       .def("ranks", &Step::ranks, "How many they are.")
       .def("communicator", &Step::communicator, "The Fortran handle of their communicator.")
-      .def("release", &Step::release, "Forgets the state; whether no array of it is left.")
+      .def("is_shared", &Step::is_shared, "Whether an array of the state is left.")
+      .def("release", &Step::release, "Forgets the state.")
       .def("agree", &Step::agree, nb::arg("place"), nb::arg("problem"),
            "Raises on all ranks the problem of the first that has one, or that they are not all at one place.")
       .def("sum", &Step::sum, nb::arg("values"), "The exact sum of the values of all ranks.")

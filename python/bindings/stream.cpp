@@ -16,12 +16,12 @@
 
 #include "bindings.hpp"
 #include "blocks.hpp"
-#include "step.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/couple/attach.hpp"
 #include "sidestream/couple/edit_request.hpp"
 #include "sidestream/couple/stream_reader.hpp"
 #include "sidestream/stream/keys.hpp"
+#include "step.hpp"
 
 namespace sidestream::bindings {
 

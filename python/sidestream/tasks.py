@@ -433,8 +433,11 @@ def _in_one_line(problem: Error) -> str:
 
 def _let_go(step: Any) -> bool:
     """Takes the state away from Python; whether no array of it is left."""
-    gc.collect()
-    return bool(step.release())
+    if step.is_shared():
+        gc.collect()  # what refers to itself keeps what it has until then
+    is_free = not step.is_shared()
+    step.release()
+    return is_free
 
 
 def _flat(values: Sequence[ArrayLike]) -> NDArray[np.float64]:

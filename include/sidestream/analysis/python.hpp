@@ -13,9 +13,9 @@ inline constexpr const char *python_analysis = "python", *with_python = "-python
 
 /// A function in a file of Python, as a task of the analysis `python` names it.
 struct PythonCall {
-  std::string file;                           ///< its absolute path
-  std::string function;                       ///< of those in it; empty: the only one
-  std::string parameters;                     ///< its keywords: a JSON object
+  std::string file;                            ///< its absolute path
+  std::string function;                        ///< of those in it; empty: the only one
+  std::string parameters;                      ///< its keywords: a JSON object
   std::vector<std::string> fields, species{};  ///< instead of those it says itself; empty: those
 };
 

@@ -35,8 +35,8 @@ std::string cut_out_path(const std::string& path);
 /// The file of an attachment of a result: it has another ending.
 std::string attachment_path(const std::string& path, const std::string& ending);
 
-/// Reads what `write_result` wrote, but for a cut-out and attachments, bit for bit, with all rows of distributed columns. Local. Throws
-/// core::Error naming the file when it is not a sound result file.
+/// Reads what `write_result` wrote, but for a cut-out and attachments, bit for bit, with all rows of distributed
+/// columns. Local. Throws core::Error naming the file when it is not a sound result file.
 mesh::Result read_result(const std::string& path);
 
 /// The same on any number of ranks: what is not distributed on rank 0, and nearly equal parts of the distributed rows,

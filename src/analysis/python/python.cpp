@@ -48,10 +48,12 @@ core::Table<Parameters> parameters_table() {
   table.option("file", &Parameters::file, "").required().doc("the file it is in, from the folder of the configuration");
   table.option("function", &Parameters::function, "")
       .doc("its name; empty: the only one in the file that `@sidestream.analysis` marks");
-  table.parsed<core::Node>("parameters", &Parameters::parameters, core::Node(), [](const core::Node& node) {
-         node.members();
-         return node;
-       })
+  table
+      .parsed<core::Node>("parameters", &Parameters::parameters, core::Node(),
+                          [](const core::Node& node) {
+                            node.members();
+                            return node;
+                          })
       .doc("a table of what it is called with beside the snapshot: parameters = { above = 3.0 }");
   table.option("fields", &Parameters::fields, {})
       .doc("quantities that it reads; empty: those that the mark of the function names");

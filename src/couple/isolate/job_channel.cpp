@@ -24,7 +24,6 @@ std::string program_of(const CouplingConfig& config, std::size_t task) {
   return config.job_program + (is_python ? analysis::with_python : "");
 }
 
-
 constexpr double look_every_s = 5e-3;
 
 // What a job tells when it has done its task; null for anything else, which a process that went astray may have left.
