@@ -145,6 +145,34 @@ nb::object Step::covering_grid(const std::string& field, int level) const {
                   {static_cast<std::size_t>(n.z), static_cast<std::size_t>(n.y), static_cast<std::size_t>(n.x)});
 }
 
+nb::tuple Step::slab(const std::string& field, int level, bool whole) const {
+  const mesh::Snapshot& state = snapshot();
+  std::unique_ptr<mesh::Field<double>> cells;
+  std::int32_t planes = 0;
+  {
+    const nb::gil_scoped_release unlocked;
+    const mesh::FieldView<const double> from = analysis::covering_field(comm(), state, field, level);
+    const mesh::Box domain = from.layout().domain();
+    planes = domain.extent().z;
+    const mesh::Layout to =
+        mesh::split(domain, {1, 1, whole ? 1 : std::min(ranks(), planes)}, from.layout().periodic());
+    const mesh::Ghosts above(mesh::Int3{0, 0, whole ? 0 : 1});
+    cells = std::make_unique<mesh::Field<double>>(to, rank(), 1, above);
+    redistribute::Redistribution(comm(), from.layout(), to, redistribute::Strategy::automatic,
+                                 {.destination_ghost = above})
+        .apply(from, *cells);
+  }
+  if (cells->blocks() == 0)
+    return nb::make_tuple(0, array_of(std::make_unique<int>(), static_cast<double*>(nullptr), {0, 0, 0}));
+  const mesh::Box box = cells->box(0);
+  const core::View4<double> view = cells->view(0);
+  double* const data = &view(box.lo.z, box.lo.y, box.lo.x);
+  const auto count = static_cast<std::size_t>(box.extent().z + (!whole && box.hi.z < planes ? 1 : 0));
+  return nb::make_tuple(
+      box.lo.z, array_of(std::move(cells), data,
+                         {count, static_cast<std::size_t>(box.extent().y), static_cast<std::size_t>(box.extent().x)}));
+}
+
 nb::dict Step::particles(const std::string& species) const {
   const mesh::Species& one = species.empty() ? snapshot().species().front() : snapshot().species(species);
   const mesh::Particles& all = *one.particles();
@@ -205,6 +233,25 @@ nb::object Step::gather(const Numbers& values) const {
   return array_of(std::move(all));
 }
 
+nb::list Step::gather_bytes(const nb::bytes& bytes) const {
+  std::vector<char> all;
+  std::vector<std::int64_t> lengths;
+  const std::span<const char> own(bytes.c_str(), bytes.size());
+  {
+    const nb::gil_scoped_release unlocked;
+    lengths = comm().all_gather(std::ssize(own));
+    all = comm().gather(own);
+  }
+  nb::list parts;
+  const char* next = all.data();
+  for (const std::int64_t length : lengths) {
+    if (all.empty()) break;
+    parts.append(nb::bytes(next, static_cast<std::size_t>(length)));
+    next += length;
+  }
+  return parts;
+}
+
 void bind_step(nb::module_& module) {
   nb::class_<Step>(module, "Step", "A state of a run that goes on, with the cells of this rank.")
       .def("describe", &Step::describe, "What is in it, as JSON.")
@@ -213,6 +260,8 @@ void bind_step(nb::module_& module) {
       .def("boxes", &Step::boxes, nb::arg("level"), "Six numbers a box: x, y, z of its first cell and of its end.")
       .def("covering_grid", &Step::covering_grid, nb::arg("field"), nb::arg("level"),
            "A field (z, y, x) on the whole domain at the resolution of a level; of one rank.")
+      .def("slab", &Step::slab, nb::arg("field"), nb::arg("level"), nb::arg("whole"),
+           "First plane and cells of a slab in the resolution of a level, with the first plane of the next.")
       .def("particles", &Step::particles, nb::arg("species"),
            "Columns of the particles of a species on this rank, not copied.")
       .def("rank", &Step::rank, "The rank of this process among those that have the state.")
@@ -227,7 +276,8 @@ void bind_step(nb::module_& module) {
       .def("max", &Step::max, nb::arg("value"), "The largest of the values of all ranks.")
       .def("histogram", &Step::histogram, nb::arg("values"), nb::arg("weights"), nb::arg("edges"),
            "Counts of the values of all ranks between the edges, and the exact sums of their weights.")
-      .def("gather", &Step::gather, nb::arg("values"), "The values of all ranks on rank 0, elsewhere none.");
+      .def("gather", &Step::gather, nb::arg("values"), "The values of all ranks on rank 0, elsewhere none.")
+      .def("gather_bytes", &Step::gather_bytes, nb::arg("bytes"), "Those of each rank on rank 0, elsewhere none.");
 }
 
 }  // namespace sidestream::bindings

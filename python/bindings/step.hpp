@@ -21,8 +21,10 @@ class Step {
   Step(std::shared_ptr<const mesh::Snapshot> snapshot, std::shared_ptr<const comm::Communicator> comm, std::string kind)
       : snapshot_(std::move(snapshot)), comm_(std::move(comm)), kind_(std::move(kind)) {}
 
-  /// Forgets the state; returns whether no array of its cells is left.
-  bool release();
+  /// Whether an array of the state is left.
+  bool is_shared() const { return snapshot_.use_count() > 1; }
+  /// Forgets the state.
+  void release();
 
   /// What a file of the same state would say of itself, as JSON.
   std::string describe() const;
@@ -31,6 +33,9 @@ class Step {
   nb::object boxes(int level) const;
   /// (z, y, x) of the whole domain; of one rank.
   nb::object covering_grid(const std::string& field, int level) const;
+  /// In the resolution of a level, the number of the first plane z of this rank's slab and its cells (z, y, x), with
+  /// the first plane of the next; `whole`: all of it on rank 0. Together with all ranks.
+  nb::tuple slab(const std::string& field, int level, bool whole) const;
   nb::dict particles(const std::string& species) const;
 
   int rank() const { return comm().rank(); }
@@ -50,6 +55,7 @@ class Step {
   nb::tuple histogram(const Numbers& values, const Numbers& weights, const Numbers& edges) const;
   /// The values of all ranks on rank 0, elsewhere none.
   nb::object gather(const Numbers& values) const;
+  nb::list gather_bytes(const nb::bytes& bytes) const;
 
  private:
   const mesh::Snapshot& snapshot() const;

@@ -261,6 +261,68 @@ def test_particles_and_a_communicator_are_there(tmp_path: Path) -> None:
     expect_same(results(tmp_path / "sent"), results(tmp_path / "run"))
 
 
+PIPELINE = """
+import vtk
+import sidestream
+
+def contour(image, value):
+    surface = vtk.vtkContourFilter()
+    surface.SetInputData(image)
+    surface.SetValue(0, value)
+    surface.Update()
+    return surface.GetOutput()
+
+@sidestream.analysis(fields=["pressure"])
+def mine(snapshot, level=0):
+    image = snapshot.vtk_image("pressure", level=level)
+    surface = snapshot.vtk_gather(contour(image, 0.05))
+    whole = snapshot.vtk_image("pressure", level=level, whole=True)
+    if snapshot.rank > 0:
+        return None
+    clean = vtk.vtkCleanPolyData()
+    clean.SetInputData(surface)
+    clean.SetTolerance(1e-6)
+    measures = vtk.vtkMassProperties()
+    measures.SetInputConnection(clean.GetOutputPort())
+    open_edges = vtk.vtkFeatureEdges()
+    open_edges.SetInputConnection(clean.GetOutputPort())
+    open_edges.FeatureEdgesOff(); open_edges.NonManifoldEdgesOff(); open_edges.ManifoldEdgesOff()
+    open_edges.Update()
+    alone = vtk.vtkMassProperties()
+    alone.SetInputData(contour(whole, 0.05))
+    mapper = vtk.vtkPolyDataMapper()
+    mapper.SetInputData(surface)
+    actor = vtk.vtkActor()
+    actor.SetMapper(mapper)
+    renderer = vtk.vtkRenderer()
+    renderer.AddActor(actor)
+    window = vtk.vtkRenderWindow()
+    window.SetOffScreenRendering(1)
+    window.SetSize(200, 150)
+    window.AddRenderer(renderer)
+    edges = open_edges.GetOutput().GetNumberOfCells()
+    found = {"volume": measures.GetVolume(), "alone": alone.GetVolume(), "edges": edges}
+    return found | {"cells": whole.GetNumberOfPoints()}, window, surface
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_pipeline_of_vtk_draws_surfaces_without_seams(ranks: int, tmp_path: Path) -> None:
+    config = BLAST.replace("[16, 16, 1]", "[16, 16, 16]").replace("max_level = 2", "max_level = 1")
+    config = config.replace("max_steps = 8", "max_steps = 4")
+    write(tmp_path, config, TASK, "parameters = { level = 1 }\n", script=PIPELINE)
+    done = run(tmp_path, ranks)
+    assert done.returncode == 0, done.stderr
+    last = results(tmp_path / "run")["00004.nc"]
+    assert int(last.cells) == 32**3 and int(last.edges) == 0
+    assert float(last["volume"]) == pytest.approx(float(last["alone"]), rel=1e-5) and float(last["volume"]) > 0
+    folder = tmp_path / "run" / "results" / "mine"
+    assert (folder / "00004.png").read_bytes().startswith(b"\x89PNG")
+    assert b"PolyData" in (folder / "00004.vtp").read_bytes()[:200]
+    (event,) = [e for e in events(tmp_path / "run", "analysis") if e["task"] == "mine" and e["step"] == 4]
+    assert event["attachments"] == ["results/mine/00004.png", "results/mine/00004.vtp"]
+
+
 SAME_MEMORY = """
 import numpy as np
 import sidestream
