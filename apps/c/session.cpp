@@ -131,7 +131,9 @@ void together(sidestream_session* session, F f) {
 
 std::int32_t index_of(std::int64_t number, const char* what) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
-  if (number < -most || number > most) throw core::Error(fmt::format("{} is {}, beyond 2^30 cells", what, number));
+  if (number < -most || number > most)
+    throw core::Error(fmt::format("{} is {}, beyond 2^30 cells", what, number), "",
+                      "give boxes in cells of their level, half-open, inside of the domain");
   return static_cast<std::int32_t>(number);
 }
 
@@ -144,10 +146,15 @@ sims::HostMesh mesh_of(const sidestream_mesh& given) {
   const mesh::Int3 cells = triple(given.cells, "a number of cells");
   for (int axis = 0; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
-    if (cells[axis] < 1) throw core::Error(fmt::format("the domain has {} cells along axis {}", cells[axis], axis));
+    if (cells[axis] < 1)
+      throw core::Error(fmt::format("the domain has {} cells along axis {}", cells[axis], axis), "",
+                        "give 1 or more cells along each axis");
     if (!std::isfinite(given.lengths[axis]) || given.lengths[axis] <= 0.0)
-      throw core::Error(fmt::format("the domain has the length {} along axis {}", given.lengths[axis], axis));
-    if (given.ghosts[axis] < 0) throw core::Error(fmt::format("there are {} ghost cells", given.ghosts[axis]));
+      throw core::Error(fmt::format("the domain has the length {} along axis {}", given.lengths[axis], axis), "",
+                        "give a length above 0 along each axis");
+    if (given.ghosts[axis] < 0)
+      throw core::Error(fmt::format("there are {} ghost cells", given.ghosts[axis]), "",
+                        "give 0 or more along each axis");
     mesh.geometry.length[a] = given.lengths[axis];
     mesh.geometry.periodic[a] = given.periodic[axis] != 0;
   }
@@ -242,7 +249,8 @@ core::Option knob_option(const char* name, const char* meaning, double minimum, 
   option.type = "number";
   option.documentation = text_of(meaning);
   if (!(minimum <= maximum))
-    throw core::Error(fmt::format("a knob may be from {} to {}", minimum, maximum), option.name);
+    throw core::Error(fmt::format("a knob may be from {} to {}", minimum, maximum), option.name,
+                      "give the smaller number first");
   option.range(minimum, maximum);
   return option;
 }
@@ -309,7 +317,9 @@ int sidestream_set_number(sidestream_session* session, const char* name, double 
 
 int sidestream_set_scale_factor(sidestream_session* session, double scale_factor) {
   return status_of([&] {
-    if (!(scale_factor > 0.0)) throw core::Error(fmt::format("a scale factor of {}", scale_factor));
+    if (!(scale_factor > 0.0))
+      throw core::Error(fmt::format("a scale factor of {}", scale_factor), "",
+                        "give one above 0, or leave it out where nothing expands");
     open_one(session).run->set_scale_factor(scale_factor);
   });
 }

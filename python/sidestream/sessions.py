@@ -187,7 +187,9 @@ class Session:
         full = array.reshape((1,) * (3 - array.ndim) + array.shape) if array.ndim < 3 else array
         if full.shape != wanted:
             raise Error(
-                f"an array has the shape {array.shape}, its block with ghost cells {wanted}", where=f"field `{name}`"
+                f"an array has the shape {array.shape}, its block with ghost cells {wanted}",
+                where=f"field `{name}`",
+                hint="give the array of each block with its ghost cells, as (z, y, x)",
             )
         if any(stride % full.itemsize for stride in full.strides):
             raise Error("an array does not lie on whole elements", where=f"field `{name}`", hint="give a copy")
@@ -220,7 +222,11 @@ class Session:
         numbered = np.ascontiguousarray(ids, np.int64)
         others = {key: np.ascontiguousarray(values, np.float64) for key, values in (attributes or {}).items()}
         if len(numbers) != 3 or any(values.shape != numbered.shape for values in (*numbers, *others.values())):
-            raise Error("ids, positions and attributes are not as many", where=f"species `{name}`")
+            raise Error(
+                "ids, positions and attributes are not as many",
+                where=f"species `{name}`",
+                hint="give one id, one position (of three numbers) and one value of each attribute a particle",
+            )
         with translated_errors():
             self._run.set_particles(
                 name=name,

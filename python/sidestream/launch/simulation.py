@@ -98,7 +98,11 @@ def _answer(arguments: list[str], program: str = PROGRAM) -> Verdict:
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except OSError as problem:
-        raise Error(f"`{command[0]}` cannot be started: {problem.strerror}", command[0]) from problem
+        raise Error(
+            f"`{command[0]}` cannot be started: {problem.strerror}",
+            command[0],
+            hint="`sidestream doctor` says what is missing",
+        ) from problem
     messages = MessageFilter()
     kept = [line for line in map(messages.feed, done.stderr.splitlines()) if line is not None]
     diagnosis = messages.diagnosis(done.returncode) if not kept else None

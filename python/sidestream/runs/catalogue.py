@@ -38,7 +38,11 @@ def save(table: xr.Dataset, path: Path) -> None:
         os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
     except OSError as problem:
         part.unlink(missing_ok=True)
-        raise Error(f"the catalogue cannot be written: {problem.strerror or problem}", path) from problem
+        raise Error(
+            f"the catalogue cannot be written: {problem.strerror or problem}",
+            path,
+            hint="choose another file with --out, or make room",
+        ) from problem
 
 
 def as_columns(table: xr.Dataset) -> dict[str, list[Any]]:
