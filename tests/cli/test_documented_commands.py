@@ -222,6 +222,13 @@ EXAMPLES = "tests/cli/test_examples.py::test_each_example_runs_and_leaves_result
 BUILT = "tests/python/test_new.py::test_what_is_made_passes_its_test"
 # What tests run that have more to say about it, by a pattern of the command.
 BY_ANOTHER_TEST = {
+    r"sidestream halos find density.npy .*": (
+        "tests/cli/test_plain_arrays.py::test_halos_of_an_array_are_those_of_the_function"
+    ),
+    r"sidestream analyze fields.h5:/gas .*": "tests/cli/test_plain_arrays.py::test_all_arrays_of_a_file_are_fields",
+    r"sidestream analyze density_\*.npy .*": (
+        "tests/cli/test_plain_arrays.py::test_a_series_of_arrays_has_the_steps_of_their_names"
+    ),
     r"tools/new.py analysis mean_age": "tests/python/test_new.py::test_what_is_made_is_formatted_and_in_its_layer",
     r"cmake --build build/release --target test_\w+|ctest --preset release -R \w+": BUILT,
     r"sidestream bench move .*": "tests/cli/test_bench.py::test_every_strategy_moves_every_cell",

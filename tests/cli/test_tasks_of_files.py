@@ -235,3 +235,18 @@ SAID = {
     "unknown-task": "there is no task `hallos`",
     "nothing-to-do": "--task halos",
 }
+
+
+def test_a_slip_in_a_name_is_told_with_what_was_written(folder: Path, real_sidestream: CommandLine) -> None:
+    plot = last_plot(folder / "uniform")
+
+    task = real_sidestream("analyze", plot, "--task", "halso", "--out", "later", "-n", 1)
+    field = real_sidestream(
+        "analyze", plot, "--task", "pdf", "--out", "later", "-n", 1, "--set", 'task.pdf.fields=["velocity_xx"]'
+    )
+
+    assert (task.returncode, field.returncode) == (2, 2)
+    assert "--> --task halso" in task.stderr
+    assert "did you mean `halos`?" in task.stderr
+    assert "tasks of the run that wrote the file: halos, spectra" in task.stderr
+    assert "did you mean `velocity_x`?" in field.stderr
