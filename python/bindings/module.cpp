@@ -58,6 +58,7 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(translate, make_error_class(module).release().ptr());
   bind_blocks(module);
   bind_analysis(module);
+  bind_array_files(module);
   bind_merge_tree(module);
   bind_io(module);
   bind_session(module);

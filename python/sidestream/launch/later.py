@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -98,8 +99,23 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
         words += ["--task", task] if task else []
         words += ["--overwrite"] if request.overwrite else []
         words += ["--out", str(request.folder)]
-        _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
+        try:
+            _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
+        except Error as problem:
+            raise _as_asked(problem, request, config) from problem
     return Run(request.folder)
+
+
+def _as_asked(problem: Error, request: FileTasks, config: Path) -> Error:
+    """The error with what the user has written or can look at, instead of a configuration that was made here."""
+    if config == request.config or not problem.where.startswith(str(config)):
+        return problem
+    own = [name for name, task in tasks_of(config_of(request.files[0])).items() if "write" not in task]
+    if request.task is None or any(_is_asked(name, request.task) for name in own):
+        place = problem.where.removeprefix(str(config)).lstrip(":")
+        return type(problem)(problem.what, f"configuration in {request.files[0]}, {place}", problem.hint)
+    hint = f"{problem.hint}; tasks of the run that wrote the file: {', '.join(own)}" if own else problem.hint
+    return type(problem)(problem.what, f"--task {request.task}", hint)
 
 
 def moments_of(run: Run) -> list[Path]:
@@ -130,7 +146,8 @@ def _configuration(request: FileTasks, folder: Path) -> tuple[Path, str | None]:
             "name an analysis with --task, such as `--task halos`, or give a configuration of tasks with --config",
         )
     if task is not None and not any(_is_asked(name, task) for name in tasks_of(text)):
-        path.write_text(f'[task."{task}"]\nanalysis = "{task}"\n', encoding="utf-8")
+        name = json.dumps(task)
+        path.write_text(f"[task.{name}]\nanalysis = {name}\n", encoding="utf-8")
         return path, None
     _refuse_code(request.files[0], {name: table for name, table in tasks_of(text).items() if _is_asked(name, task)})
     path.write_text(text, encoding="utf-8")
