@@ -63,7 +63,12 @@ sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_poin
   const auto existing = arguments.restart     ? io::ExistingRun::resume
                         : arguments.overwrite ? io::ExistingRun::overwrite
                                               : io::ExistingRun::refuse;
-  return {existing, arguments.file, began, !arguments.quiet, arguments.replay, arguments.allowed_changes};
+  return {.existing = existing,
+          .file = arguments.file,
+          .began = began,
+          .tells_steps = !arguments.quiet,
+          .replay = arguments.replay,
+          .allowed_changes = arguments.allowed_changes};
 }
 
 std::string folder_of(const Arguments& arguments) {
@@ -258,7 +263,8 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   const sims::RunStart start = start_of(arguments, began);
   std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
-  if (is_run(arguments)) sims::catch_stop_signals();
+  std::optional<sims::StopSignals> signals;
+  if (is_run(arguments)) signals.emplace();
   try {
     if (!arguments.job.empty()) return do_job(world, arguments, config->coupling, began);
     if (arguments.analyze) return analyze_stored(world, arguments, config->coupling, began);
