@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..error import Error
 from .results import load_attributes, load_result, rows_of
+from .writing import as_netcdf, write_at_once
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -120,10 +120,9 @@ class MergerTree:
     def save(self, path: str | Path) -> Path:
         """Writes `links` as one netCDF file, at once, and returns its path."""
         path = Path(path)
-        part = path.with_name(f".{path.name}.tmp")
+        content = as_netcdf(self.links)
         try:
-            self.links.to_netcdf(part, engine="h5netcdf")
-            os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
+            write_at_once(path, content)
         except OSError as problem:
             raise Error(
                 f"the table of links cannot be written: {problem.strerror or problem}",

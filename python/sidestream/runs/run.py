@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from functools import cached_property
@@ -34,8 +35,8 @@ class Run:
         >>> run["halos"].where(lambda h: h.mass > 1e11, drop=True)
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
 
     def __repr__(self) -> str:
         return f"<sidestream.Run {str(self.folder)!r}, {self.status}, tasks: {', '.join(self.tasks) or 'none'}>"
