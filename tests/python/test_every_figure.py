@@ -320,3 +320,14 @@ def test_the_report_links_the_numbers_of_every_figure(tmp_path: Path) -> None:
     assert len(links) == 2 * page.count("<img ")
     assert all((folder / link).stat().st_size > 0 for link in links)
     assert "color-scheme: light dark" in page
+
+
+def test_a_report_that_cannot_write_the_numbers_has_its_figures(tmp_path: Path) -> None:
+    from sidestream.report import write_report
+
+    folder = synthetic.write_run(tmp_path / "demo", steps=10)
+    (folder / "report.data").write_text("in the way of the folder")
+    page = write_report(sidestream.open(folder)).read_text(encoding="utf-8")
+
+    assert page.count("<img ") > 5
+    assert "download" not in page
