@@ -227,6 +227,19 @@ def test_a_finished_run_is_not_overwritten_unasked(place: Path, ranks: int) -> N
     assert (place / "o" / "events.jsonl").read_bytes() == before
 
 
+def test_the_numbers_of_an_earlier_report_go_with_its_run(place: Path) -> None:
+    (place / "again").mkdir()
+    (place / "again" / "events.jsonl").write_text('{"event": "run_start", "t": 0.0}\n')
+    (place / "again" / "report.data").mkdir()
+    (place / "again" / "report.data" / "old.csv").touch()
+
+    done = command(place, "run", "box.toml", "-n", 2, "--out", "again", "--overwrite", "--set", "run.max_steps=1")
+
+    assert done.returncode == 0, done.stderr
+    assert not (place / "again" / "report.data" / "old.csv").exists()
+    assert (place / "again" / "report.data" / "timeline.csv").is_file()
+
+
 def test_a_restart_without_a_checkpoint_is_one_clear_error(place: Path) -> None:
     done = command(place, "run", "box.toml", "-n", 2, "--out", "empty", "--restart")
 

@@ -244,7 +244,8 @@ def test_the_lognormal_fit_finds_what_went_in() -> None:
 def test_properties_have_a_panel_each_and_numbers_in_the_caption(drawn: dict[str, Picture]) -> None:
     picture = drawn["groups-properties"]
 
-    assert [axes.get_title(loc="left") for axes in picture.figure.axes] == ["Spin", "Shape", "Spherical overdensity"]
+    titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
+    assert titles == ["Spin, z = 0", "Shape", "Spherical overdensity"]
     assert "median 0.03" in picture.caption
     assert "of at least 100 particles" in picture.caption
 
