@@ -15,6 +15,7 @@
 
 #include "command_line.hpp"
 #include "options.hpp"
+#include "programs.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/core/error.hpp"
@@ -62,7 +63,12 @@ sims::RunStart start_of(const Arguments& arguments, core::Bill::Clock::time_poin
   const auto existing = arguments.restart     ? io::ExistingRun::resume
                         : arguments.overwrite ? io::ExistingRun::overwrite
                                               : io::ExistingRun::refuse;
-  return {existing, arguments.file, began, !arguments.quiet, arguments.replay, arguments.allowed_changes};
+  return {.existing = existing,
+          .file = arguments.file,
+          .began = began,
+          .tells_steps = !arguments.quiet,
+          .replay = arguments.replay,
+          .allowed_changes = arguments.allowed_changes};
 }
 
 std::string folder_of(const Arguments& arguments) {
@@ -248,7 +254,8 @@ int analyze_stored(const comm::Communicator& world, const Arguments& arguments, 
   return failures(world, failed_results, folder_of(arguments));
 }
 
-int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
+int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv,
+                      const std::string& program) {
   const comm::Environment environment(argc, argv);
   core::tell_of_sudden_ends();
   const comm::Communicator world(MPI_COMM_WORLD);
@@ -256,11 +263,12 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   const sims::RunStart start = start_of(arguments, began);
   std::optional<sims::RunConfig> config = read_together(world, arguments, start);
   if (!config) return used_wrongly;
-  if (is_run(arguments)) sims::catch_stop_signals();
+  std::optional<sims::StopSignals> signals;
+  if (is_run(arguments)) signals.emplace();
   try {
     if (!arguments.job.empty()) return do_job(world, arguments, config->coupling, began);
     if (arguments.analyze) return analyze_stored(world, arguments, config->coupling, began);
-    config->coupling.job_program = std::filesystem::read_symlink("/proc/self/exe").string();
+    config->coupling.job_program = program;
     const auto status = sims::run(world, std::move(*config), folder_of(arguments), start, tell);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
@@ -277,7 +285,7 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int sidestream::apps::run_program(int argc, char** argv, const std::string& program) {
   const auto began = core::Bill::Clock::now();
   if (argc > 1 && std::string_view(argv[1]) == "--keep-job") return couple::keep_job({argv + 2, argv + argc});
   Arguments arguments;
@@ -330,5 +338,5 @@ int main(int argc, char** argv) {
   if (overwrites(arguments, arguments.replay))
     return line.refuse("--overwrite would remove the events of --replay: choose another folder with --out");
   if (arguments.check) return check_configuration(arguments);
-  return run_configuration(arguments, began, argc, argv);
+  return run_configuration(arguments, began, argc, argv, program);
 }

@@ -83,6 +83,9 @@ typedef enum sidestream_type {
  *     }
  *     sidestream_close(run);
  *
+ * A call that is refused has done nothing, and the run goes on; one that failed half-way leaves a run whose other calls
+ * are refused until sidestream_close, which then returns SIDESTREAM_INCOMPLETE.
+ *
  * Arrays stay the program's: they are read where they lie by sidestream_begin and sidestream_step, while these run, and
  * written only by sidestream_begin where the run goes on from a checkpoint. Whatever else a function is given may be
  * freed when it returns. Ranks that compute call collective functions together. */
@@ -150,10 +153,12 @@ typedef struct sidestream_field {
   size_t count;          /* of blocks, as in the mesh */
   void *const *blocks;   /* the first element of each, that of the ghost cells where there are any */
   const int64_t *strides; /* 3 for each block: elements between neighbours along each axis; NULL: packed, axis 0 first */
+  const int64_t *shapes;  /* 3 for each block: elements of its array along each axis, with ghost cells, to be compared
+                             with the mesh; NULL: they are not */
 } sidestream_field;
-#define SIDESTREAM_FIELD {sizeof(sidestream_field), NULL, NULL, NULL, SIDESTREAM_FLOAT64, 1, 0, NULL, NULL}
+#define SIDESTREAM_FIELD {sizeof(sidestream_field), NULL, NULL, NULL, SIDESTREAM_FLOAT64, 1, 0, NULL, NULL, NULL}
 
-/* Says where a quantity lies; again where it moves. All ranks give the same ones in the same order. Float64 and float32
+/* Says where a quantity lies; again where it moves, and after each sidestream_set_mesh. All ranks give the same ones in the same order. Float64 and float32
  * whose axis 0 has the stride 1 are never copied; others are converted when somebody asks for them. Local. */
 SIDESTREAM_PUBLIC int sidestream_set_field(sidestream_session *session, const sidestream_field *field);
 /* The same of a packed array on the one block of this rank, which is part of the state. */
@@ -187,7 +192,7 @@ SIDESTREAM_PUBLIC int sidestream_restored_particles(sidestream_session *session,
 SIDESTREAM_PUBLIC int sidestream_set_number(sidestream_session *session, const char *name, double value);
 /* Where the universe expands: a = 1 / (1 + z), from before sidestream_begin on. Local. */
 SIDESTREAM_PUBLIC int sidestream_set_scale_factor(sidestream_session *session, double scale_factor);
-/* How much of the run is done, from 0 to 1, at which no step follows. Local. */
+/* How much of the run is done, from 0 to 1, at which no step follows; alike on all ranks. Local. */
 SIDESTREAM_PUBLIC int sidestream_set_progress(sidestream_session *session, double progress);
 /* A number that `sidestream steer` may change within a range between two steps; `*value` lives as long as the session.
  * Before sidestream_begin, alike on all ranks. Local. */
@@ -206,7 +211,8 @@ SIDESTREAM_PUBLIC int sidestream_goes_on(const sidestream_session *session);
 SIDESTREAM_PUBLIC int sidestream_wants(const sidestream_session *session, const char *name, int *is_wanted);
 /* The next time after `time` that a task wants, to land on; infinity where there is none. Local. */
 SIDESTREAM_PUBLIC int sidestream_next_time(const sidestream_session *session, double time, double *next);
-/* Tells that a step has been taken, after which everything is as it lies: does what is due. Collective. */
+/* Tells that a step has been taken, after which everything is as it lies: does what is due. Refused where ranks differ in
+ * step, time, progress, numbers or fields, where steps do not go up, and where time goes back. Collective. */
 SIDESTREAM_PUBLIC int sidestream_step(sidestream_session *session, int64_t step, double time);
 /* Lets transfers go on, within long steps. Local and cheap. */
 SIDESTREAM_PUBLIC int sidestream_progress(sidestream_session *session);

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "sidestream/core/error.hpp"
@@ -25,13 +26,21 @@ struct sidestream_session {
   MPI_Comm compute = MPI_COMM_NULL;
   std::size_t blocks = 0;                            // of the mesh
   std::vector<std::array<std::int64_t, 3>> extents;  // of each, with ghosts
-  bool is_broken = false;          // a collective call has failed: the ranks are not together any more
   std::vector<std::string> words;  // of restored particles
   std::vector<const char*> attributes, units;
   std::vector<const double*> values;
 };
 
 namespace {
+
+// Those that are open, so that a handle of a session that was closed is refused instead of being followed.
+std::mutex open_mutex;
+std::set<const sidestream_session*> open_sessions;
+
+bool is_open(const sidestream_session* session) {
+  const std::lock_guard lock(open_mutex);
+  return open_sessions.contains(session);
+}
 
 std::string text_of(const char* given, const char* otherwise = "") {
   return given != nullptr ? given : otherwise;
@@ -63,7 +72,8 @@ io::ExistingRun existing_of(int number) {
 }
 
 sims::HostOptions options_of(const sidestream_options& given) {
-  if (text_of(given.folder).empty()) throw BadArgument("`folder` is NULL or empty", "", "say where the run writes");
+  if (text_of(given.folder).empty())
+    throw BadArgument("`folder` is NULL or empty", "sidestream_options", "say where the run writes");
   sims::HostOptions options{.name = text_of(given.name, "host"),
                             .config = text_of(given.config),
                             .overrides = {},
@@ -105,33 +115,29 @@ void open(MPI_Comm comm, const sidestream_options* given, sidestream_session** s
   } else {
     made->run->serve();
   }
+  const std::lock_guard lock(open_mutex);
+  open_sessions.insert(made.get());
   *session = made.release();
 }
 
-sidestream_session& open_one(sidestream_session* session) {
-  sidestream_session& one = known(session, "session");
-  if (one.is_broken) throw core::Error("a call that ranks make together has failed before", "", "close the session");
-  if (!one.run || !one.run->computes())
+template <typename Session>
+Session& open_one(Session* session) {
+  if (!is_open(&known(session, "session")))
+    throw BadArgument("there is no such session", "", "call nothing but sidestream_open with one that was closed");
+  return *session;
+}
+
+sidestream_session& computing(sidestream_session* session) {
+  sidestream_session& one = open_one(session);
+  if (!one.run->computes())
     throw BadArgument("this rank does not compute", "", "leave it out where sidestream_open gives MPI_COMM_NULL");
   return one;
 }
 
-// For calls that the ranks make together.
-template <typename F>
-void together(sidestream_session* session, F f) {
-  require_mpi();
-  sidestream_session& one = open_one(session);
-  try {
-    f(one);
-  } catch (...) {
-    one.is_broken = one.run->has_begun();
-    throw;
-  }
-}
-
 std::int32_t index_of(std::int64_t number, const char* what) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
-  if (number < -most || number > most) throw core::Error(fmt::format("{} is {}, beyond 2^30 cells", what, number));
+  if (number < -most || number > most)
+    throw core::Error(fmt::format("{} is {}", what, number), "", "there may be 2^30 along an axis");
   return static_cast<std::int32_t>(number);
 }
 
@@ -144,18 +150,15 @@ sims::HostMesh mesh_of(const sidestream_mesh& given) {
   const mesh::Int3 cells = triple(given.cells, "a number of cells");
   for (int axis = 0; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
-    if (cells[axis] < 1) throw core::Error(fmt::format("the domain has {} cells along axis {}", cells[axis], axis));
-    if (!std::isfinite(given.lengths[axis]) || given.lengths[axis] <= 0.0)
-      throw core::Error(fmt::format("the domain has the length {} along axis {}", given.lengths[axis], axis));
-    if (given.ghosts[axis] < 0) throw core::Error(fmt::format("there are {} ghost cells", given.ghosts[axis]));
     mesh.geometry.length[a] = given.lengths[axis];
     mesh.geometry.periodic[a] = given.periodic[axis] != 0;
   }
-  mesh.geometry.domain = mesh::domain_of(cells);
+  mesh.geometry.domain = {{0, 0, 0}, cells};
   mesh.length_unit = text_of(given.length_unit);
   mesh.ghosts = mesh::Ghosts(triple(given.ghosts, "a number of ghost cells"));
   if (given.count > 0 && (given.offsets == nullptr || given.extents == nullptr))
-    throw BadArgument(fmt::format("there are {} blocks without `offsets` or without `extents`", given.count));
+    throw BadArgument(fmt::format("there are {} blocks without `offsets` or without `extents`", given.count),
+                      "sidestream_mesh", "give 3 numbers of each block");
   for (std::size_t n = 0; n < given.count; ++n) {
     const mesh::Int3 first = triple(given.offsets + 3 * n, "the offset of a block"),
                      extent = triple(given.extents + 3 * n, "a number of cells");
@@ -176,6 +179,13 @@ void set_mesh(sidestream_session& one, const sidestream_mesh* given) {
   }
 }
 
+void require_shape(const std::int64_t* shape, const std::array<std::int64_t, 3>& wanted, const std::string& name) {
+  if (std::equal(wanted.begin(), wanted.end(), shape)) return;
+  throw core::Error(fmt::format("an array has {} x {} x {} elements, its block with ghost cells {} x {} x {}", shape[0],
+                                shape[1], shape[2], wanted[0], wanted[1], wanted[2]),
+                    fmt::format("field `{}`", name), "give the array of the block as the mesh says it, axis 0 first");
+}
+
 void set_field(sidestream_session& one, const sidestream_field& given) {
   sims::HostField field{
       .quantity = {text_of(given.name), text_of(given.unit), text_of(given.meaning), given.is_state != 0},
@@ -187,6 +197,7 @@ void set_field(sidestream_session& one, const sidestream_field& given) {
                       "give one for each block of this rank, in the order of the mesh");
   if (given.count > 0) known(given.blocks, "blocks");
   for (std::size_t n = 0; n < given.count; ++n) {
+    if (given.shapes != nullptr) require_shape(given.shapes + 3 * n, one.extents[n], field.quantity.name);
     sims::HostMemory memory{given.blocks[n], {1, one.extents[n][0], one.extents[n][0] * one.extents[n][1]}};
     if (given.strides != nullptr) std::copy_n(given.strides + 3 * n, 3, memory.strides.begin());
     field.blocks.push_back(memory);
@@ -237,12 +248,13 @@ void give_restored(sidestream_session& one, const char* name, sidestream_particl
 
 core::Option knob_option(const char* name, const char* meaning, double minimum, double maximum) {
   core::Option option;
-  if (text_of(name).empty()) throw BadArgument("a knob has no name");
+  if (text_of(name).empty()) throw BadArgument("a knob has no name", "", "name what it changes: \"viscosity\"");
   option.name = "host." + text_of(name);
   option.type = "number";
   option.documentation = text_of(meaning);
   if (!(minimum <= maximum))
-    throw core::Error(fmt::format("a knob may be from {} to {}", minimum, maximum), option.name);
+    throw core::Error(fmt::format("a knob may be from {} to {}", minimum, maximum), option.name,
+                      "give the smaller number first");
   option.range(minimum, maximum);
   return option;
 }
@@ -265,17 +277,21 @@ int sidestream_open_f(MPI_Fint comm, const sidestream_options* options, sidestre
 }
 
 int sidestream_is_sidecar(const sidestream_session* session) {
-  return session != nullptr && session->run && !session->run->computes() ? 1 : 0;
+  return is_open(session) && !session->run->computes() ? 1 : 0;
 }
 
 int sidestream_set_mesh(sidestream_session* session, const sidestream_mesh* mesh) {
-  return status_of([&] { together(session, [&](sidestream_session& one) { set_mesh(one, mesh); }); });
+  return status_of([&] {
+    require_mpi();
+    set_mesh(computing(session), mesh);
+  });
 }
 
 int sidestream_set_field(sidestream_session* session, const sidestream_field* field) {
   return status_of([&] {
-    set_field(open_one(session),
-              taken<sidestream_field>(field, "sidestream_field", "SIDESTREAM_FIELD", SIDESTREAM_FIELD));
+    set_field(computing(session),
+              taken<sidestream_field>(field, "sidestream_field", "SIDESTREAM_FIELD", SIDESTREAM_FIELD,
+                                      offsetof(sidestream_field, shapes)));
   });
 }
 
@@ -288,97 +304,108 @@ int sidestream_set_array(sidestream_session* session, const char* name, const ch
     field.type = type;
     field.count = 1;
     field.blocks = &array;
-    set_field(open_one(session), field);
+    set_field(computing(session), field);
   });
 }
 
 int sidestream_set_particles(sidestream_session* session, const sidestream_particles* particles) {
   return status_of([&] {
-    set_particles(open_one(session), taken<sidestream_particles>(particles, "sidestream_particles",
+    set_particles(computing(session), taken<sidestream_particles>(particles, "sidestream_particles",
                                                                  "SIDESTREAM_PARTICLES", SIDESTREAM_PARTICLES));
   });
 }
 
 int sidestream_restored_particles(sidestream_session* session, const char* name, sidestream_particles* particles) {
-  return status_of([&] { give_restored(open_one(session), name, known(particles, "particles")); });
+  return status_of([&] { give_restored(computing(session), name, known(particles, "particles")); });
 }
 
 int sidestream_set_number(sidestream_session* session, const char* name, double value) {
-  return status_of([&] { open_one(session).run->set_number(text_of(&known(name, "name")), value); });
+  return status_of([&] { computing(session).run->set_number(text_of(&known(name, "name")), value); });
 }
 
 int sidestream_set_scale_factor(sidestream_session* session, double scale_factor) {
   return status_of([&] {
-    if (!(scale_factor > 0.0)) throw core::Error(fmt::format("a scale factor of {}", scale_factor));
-    open_one(session).run->set_scale_factor(scale_factor);
+    computing(session).run->set_scale_factor(scale_factor);
   });
 }
 
 int sidestream_set_progress(sidestream_session* session, double progress) {
-  return status_of([&] { open_one(session).run->set_progress(progress); });
+  return status_of([&] { computing(session).run->set_progress(progress); });
 }
 
 int sidestream_add_knob(sidestream_session* session, const char* name, const char* meaning, double minimum,
                         double maximum, double* value) {
   return status_of(
-      [&] { open_one(session).run->add_knob(knob_option(name, meaning, minimum, maximum), known(value, "value")); });
+      [&] { computing(session).run->add_knob(knob_option(name, meaning, minimum, maximum), known(value, "value")); });
 }
 
 int sidestream_begin(sidestream_session* session, int64_t* step, double* time) {
   return status_of([&] {
-    together(session, [&](sidestream_session& one) {
-      std::int64_t at_step = 0;
-      double at_time = 0.0;
-      one.run->compute().agree_on([&] {
-        at_step = known(step, "step");
-        at_time = known(time, "time");
-      });
-      one.run->begin(at_step, at_time);
-      *step = at_step;
-      *time = at_time;
+    require_mpi();
+    sidestream_session& one = computing(session);
+    std::int64_t at_step = 0;
+    double at_time = 0.0;
+    one.run->compute().agree_on([&] {
+      at_step = known(step, "step");
+      at_time = known(time, "time");
     });
+    one.run->begin(at_step, at_time);
+    *step = at_step;
+    *time = at_time;
   });
 }
 
 int sidestream_is_restarted(const sidestream_session* session) {
-  return session != nullptr && session->run && session->run->computes() && session->run->is_restarted() ? 1 : 0;
+  return is_open(session) && session->run->computes() && session->run->is_restarted() ? 1 : 0;
 }
 
 int sidestream_goes_on(const sidestream_session* session) {
-  return session != nullptr && session->run && !session->is_broken && session->run->goes_on() ? 1 : 0;
+  return is_open(session) && session->run->is_whole() && session->run->goes_on() ? 1 : 0;
 }
 
 int sidestream_wants(const sidestream_session* session, const char* name, int* is_wanted) {
   return status_of(
-      [&] { known(is_wanted, "is_wanted") = known(session, "session").run->foresees(text_of(name)) ? 1 : 0; });
+      [&] { known(is_wanted, "is_wanted") = open_one(session).run->foresees(text_of(&known(name, "name"))) ? 1 : 0; });
 }
 
 int sidestream_next_time(const sidestream_session* session, double time, double* next) {
   return status_of([&] {
     known(next, "next") =
-        known(session, "session").run->next_time(time).value_or(std::numeric_limits<double>::infinity());
+        open_one(session).run->next_time(time).value_or(std::numeric_limits<double>::infinity());
   });
 }
 
 int sidestream_step(sidestream_session* session, int64_t step, double time) {
-  return status_of([&] { together(session, [&](sidestream_session& one) { one.run->step_taken(step, time); }); });
+  return status_of([&] {
+    require_mpi();
+    computing(session).run->step_taken(step, time);
+  });
 }
 
 int sidestream_progress(sidestream_session* session) {
-  return status_of([&] { open_one(session).run->progress(); });
+  return status_of([&] { computing(session).run->progress(); });
 }
 
 int sidestream_close(sidestream_session* session) {
   if (session == nullptr) return SIDESTREAM_OK;
+  bool is_whole = true;
   sims::RunStatus ended = sims::RunStatus::finished;
   const int status = status_of([&] {
     require_mpi();
-    std::unique_ptr<sidestream_session> own(session);
-    if (own->run && own->run->computes() && !own->is_broken) ended = own->run->end();
+    {
+      const std::lock_guard lock(open_mutex);
+      if (open_sessions.erase(session) == 0)
+        throw BadArgument("there is no such session", "", "close each session once");
+    }
+    const std::unique_ptr<sidestream_session> own(session);
+    is_whole = own->run->is_whole() || !own->run->has_begun();
+    if (own->run->computes()) ended = own->run->end();
     if (own->compute != MPI_COMM_NULL) MPI_Comm_free(&own->compute);
   });
-  if (status != SIDESTREAM_OK || ended != sims::RunStatus::incomplete) return status;
-  c::keep_message("results or files could not be made: what was told and the events of the run say which");
+  if (status != SIDESTREAM_OK || (is_whole && ended != sims::RunStatus::incomplete)) return status;
+  c::keep_message(is_whole
+                      ? "results or files could not be made: what was told and the events of the run say which"
+                      : "the run could not be ended, as a call before failed: its last results and files are missing");
   return SIDESTREAM_INCOMPLETE;
 }
 

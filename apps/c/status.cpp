@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 namespace sidestream::c {
 
@@ -17,6 +19,19 @@ void keep_message(const char* text) noexcept {
   const std::size_t length = std::min(std::strlen(text), message.size() - 1);
   std::copy_n(text, length, message.begin());
   message[length] = '\0';
+}
+
+void keep_error(const core::Error& error, const std::source_location& function) noexcept {
+  if (!error.where().empty()) return keep_message(error.what());
+  try {
+    // "int sidestream_step(sidestream_session*, int64_t, double)"
+    std::string_view name = function.function_name();
+    name = name.substr(0, name.find('('));
+    name.remove_prefix(name.rfind(' ') + 1);
+    keep_message(core::Error(error.message(), std::string(name), error.hint()).what());
+  } catch (const std::bad_alloc&) {
+    keep_message(error.what());
+  }
 }
 
 const char* kept_message() noexcept {

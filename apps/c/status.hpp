@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <new>
+#include <source_location>
 #include <string>
 
 #include "sidestream.h"
@@ -18,17 +19,20 @@ class BadArgument : public core::Error {
 void keep_message(const char* text) noexcept;
 const char* kept_message() noexcept;
 
+/// Keeps what was wrong, with the function that was called where nothing says where.
+void keep_error(const core::Error& error, const std::source_location& function) noexcept;
+
 /// Calls `f` and turns what it throws into a status and a message.
 template <typename F>
-int status_of(F f) noexcept {
+int status_of(F f, const std::source_location& function = std::source_location::current()) noexcept {
   try {
     f();
     return SIDESTREAM_OK;
   } catch (const BadArgument& error) {
-    keep_message(error.what());
+    keep_error(error, function);
     return SIDESTREAM_BAD_ARGUMENT;
   } catch (const core::Error& error) {
-    keep_message(error.what());
+    keep_error(error, function);
     return SIDESTREAM_REFUSED;
   } catch (const std::bad_alloc&) {
     keep_message("there is not enough memory");

@@ -14,7 +14,7 @@ namespace sidestream::c {
 
 template <typename T>
 T& known(T* pointer, const char* name) {
-  if (pointer == nullptr) throw BadArgument(fmt::format("`{}` is NULL", name));
+  if (pointer == nullptr) throw BadArgument(fmt::format("`{}` is NULL", name), "", "give where it lies");
   return *pointer;
 }
 

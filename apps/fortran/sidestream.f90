@@ -6,9 +6,11 @@ module sidestream
   implicit none
   private
 
-  public :: sidestream_session, sidestream_open, sidestream_set_mesh, sidestream_set_field, sidestream_set_number, &
-            sidestream_set_progress, sidestream_begin, sidestream_is_restarted, sidestream_goes_on, sidestream_wants, &
-            sidestream_step, sidestream_close
+  public :: sidestream_session, sidestream_block, sidestream_open, sidestream_set_mesh, sidestream_set_field, &
+            sidestream_set_particles, sidestream_restored_particles, sidestream_set_number, &
+            sidestream_set_scale_factor, sidestream_set_progress, sidestream_add_knob, sidestream_begin, &
+            sidestream_is_restarted, sidestream_goes_on, sidestream_wants, sidestream_next_time, sidestream_step, &
+            sidestream_progress, sidestream_close
   public :: sidestream_data, sidestream_describe, sidestream_map, sidestream_reorganise, sidestream_start, &
             sidestream_finish, sidestream_test, sidestream_free, sidestream_error_text, sidestream_last_message
 
@@ -34,9 +36,28 @@ module sidestream
     type(c_ptr) :: handle = c_null_ptr
   end type
 
-  !> Says where a quantity of the one block of this rank lies; again where it moves.
+  !> Where the numbers of a block lie: an array, or a section of one.
+  type :: sidestream_block
+    private
+    type(c_ptr) :: first = c_null_ptr
+    integer :: type = sidestream_float64
+    integer(c_int64_t) :: shape(3) = 1, strides(3) = 1
+  end type
+
+  interface sidestream_block
+    module procedure block_double_1, block_double_2, block_double_3, block_float_1, block_float_2, block_float_3, &
+      block_int_1, block_int_2, block_int_3
+  end interface
+
+  !> Says what the program computes on, with one block of this rank, or with several.
+  interface sidestream_set_mesh
+    module procedure set_mesh_of_one, set_mesh_of_many
+  end interface
+
+  !> Says where a quantity lies, by the array of the one block of this rank or by those of all; again where it moves.
   interface sidestream_set_field
-    module procedure set_field_1, set_field_2, set_field_3, set_float_1, set_float_2, set_float_3
+    module procedure set_double_1, set_double_2, set_double_3, set_float_1, set_float_2, set_float_3, set_int_1, &
+      set_int_2, set_int_3, set_blocks
   end interface
 
   type, bind(c) :: c_options
@@ -65,7 +86,17 @@ module sidestream
     type(c_ptr) :: name, unit, meaning
     integer(c_int) :: type, is_state
     integer(c_size_t) :: count
-    type(c_ptr) :: blocks, strides
+    type(c_ptr) :: blocks, strides, shapes
+  end type
+
+  type, bind(c) :: c_particles
+    integer(c_size_t) :: size
+    type(c_ptr) :: name
+    integer(c_size_t) :: count
+    type(c_ptr) :: ids, positions(3)
+    integer(c_size_t) :: attribute_count
+    type(c_ptr) :: attributes, units, values
+    real(c_double) :: mass
   end type
 
   type, bind(c) :: c_description
@@ -118,6 +149,41 @@ module sidestream
       import :: c_int, c_ptr, c_double
       type(c_ptr), value :: session
       real(c_double), value :: progress
+    end function
+    integer(c_int) function c_set_scale_factor(session, scale_factor) bind(c, name='sidestream_set_scale_factor')
+      import :: c_int, c_ptr, c_double
+      type(c_ptr), value :: session
+      real(c_double), value :: scale_factor
+    end function
+    integer(c_int) function c_add_knob(session, name, meaning, minimum, maximum, number) &
+      bind(c, name='sidestream_add_knob')
+      import :: c_int, c_ptr, c_double, c_char
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*), meaning(*)
+      real(c_double), value :: minimum, maximum
+      type(c_ptr), value :: number
+    end function
+    integer(c_int) function c_set_particles(session, particles) bind(c, name='sidestream_set_particles')
+      import :: c_int, c_ptr, c_particles
+      type(c_ptr), value :: session
+      type(c_particles), intent(in) :: particles
+    end function
+    integer(c_int) function c_restored_particles(session, name, particles) &
+      bind(c, name='sidestream_restored_particles')
+      import :: c_int, c_ptr, c_char, c_particles
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_particles), intent(inout) :: particles
+    end function
+    integer(c_int) function c_next_time(session, time, next) bind(c, name='sidestream_next_time')
+      import :: c_int, c_ptr, c_double
+      type(c_ptr), value :: session
+      real(c_double), value :: time
+      real(c_double), intent(out) :: next
+    end function
+    integer(c_int) function c_progress(session) bind(c, name='sidestream_progress')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
     end function
     integer(c_int) function c_begin(session, step, time) bind(c, name='sidestream_begin')
       import :: c_int, c_ptr, c_int64_t, c_double
@@ -242,20 +308,39 @@ contains
   !> Says what the program computes on: the cells of the domain along one to three axes, the first one fastest, and the
   !> block of this rank, whose `offset` is that of its first cell from the first of the domain. `ghosts`: layers of ghost
   !> cells around the block in its arrays. Collective.
-  subroutine sidestream_set_mesh(session, cells, offset, extent, status, lengths, periodic, ghosts, length_unit)
-    type(sidestream_session), intent(in) :: session
+  subroutine set_mesh_of_one(session, cells, offset, extent, status, lengths, periodic, ghosts, length_unit)
+    type(sidestream_session), intent(inout) :: session
     integer, intent(in) :: cells(:), offset(:), extent(:)
     integer, intent(out) :: status
     real(c_double), intent(in), optional :: lengths(:)
     logical, intent(in), optional :: periodic(:)
     integer, intent(in), optional :: ghosts(:)
     character(*), intent(in), optional :: length_unit
+
+    call set_mesh_of_many(session, cells, reshape(offset, [size(offset), 1]), reshape(extent, [size(extent), 1]), &
+                          status, lengths=lengths, periodic=periodic, ghosts=ghosts, length_unit=length_unit)
+  end subroutine
+
+  !> The same with any number of blocks: `offsets` and `extents` are arrays (axes, blocks). `levels`: of each block, 0 the
+  !> coarsest; cells of a level are half as large as those of the one before, and finer blocks hide what they cover.
+  subroutine set_mesh_of_many(session, cells, offsets, extents, status, levels, lengths, periodic, ghosts, length_unit)
+    type(sidestream_session), intent(inout) :: session
+    integer, intent(in) :: cells(:), offsets(:, :), extents(:, :)
+    integer, intent(out) :: status
+    integer, intent(in), optional :: levels(:)
+    real(c_double), intent(in), optional :: lengths(:)
+    logical, intent(in), optional :: periodic(:)
+    integer, intent(in), optional :: ghosts(:)
+    character(*), intent(in), optional :: length_unit
     type(c_mesh) :: mesh
-    integer(c_int64_t), target :: first(3), count(3)
+    integer(c_int64_t), allocatable, target :: first(:, :), count(:, :)
+    integer(c_int), allocatable, target :: of_level(:)
     character(kind=c_char), allocatable, target :: unit(:)
-    integer :: n
+    integer :: n, axes, blocks
 
     n = min(size(cells), 3)
+    axes = min(n, size(offsets, 1), size(extents, 1))
+    blocks = min(size(offsets, 2), size(extents, 2))
     mesh%size = c_sizeof(mesh)
     mesh%cells = 1
     mesh%cells(:n) = cells(:n)
@@ -272,102 +357,374 @@ contains
       allocate (unit, source=letters_of(''))
     end if
     mesh%length_unit = c_loc(unit)
+    allocate (first(3, max(blocks, 1)), count(3, max(blocks, 1)), of_level(max(blocks, 1)))
     first = 0
-    first(:n) = offset(:n)
+    first(:axes, :blocks) = offsets(:axes, :blocks)
     count = 1
-    count(:n) = extent(:n)
-    mesh%count = 1
+    count(:axes, :blocks) = extents(:axes, :blocks)
+    of_level = 0
+    if (present(levels)) of_level(:blocks) = int(levels(:blocks), c_int)
+    mesh%count = blocks
     mesh%offsets = c_loc(first)
     mesh%extents = c_loc(count)
-    mesh%levels = c_null_ptr
+    mesh%levels = c_loc(of_level)
     status = c_set_mesh(session%handle, mesh)
   end subroutine
 
-  subroutine set_field_1(session, name, unit, array, status, is_state)
+  function block_double_1(array) result(block)
+    real(c_double), intent(in), target :: array(:)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:1) = shape(array)
+    block = block_of(sidestream_float64, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)))), storage_size(array))
+  end function
+
+  function block_double_2(array) result(block)
+    real(c_double), intent(in), target :: array(:, :)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:2) = shape(array)
+    block = block_of(sidestream_float64, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1, 1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)), 1)), storage_size(array))
+    block%strides(2) = elements_between(block%first, c_loc(array(1, min(2, n(2)))), storage_size(array))
+  end function
+
+  function block_double_3(array) result(block)
+    real(c_double), intent(in), target :: array(:, :, :)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:3) = shape(array)
+    block = block_of(sidestream_float64, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1, 1, 1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)), 1, 1)), storage_size(array))
+    block%strides(2) = elements_between(block%first, c_loc(array(1, min(2, n(2)), 1)), storage_size(array))
+    block%strides(3) = elements_between(block%first, c_loc(array(1, 1, min(2, n(3)))), storage_size(array))
+  end function
+
+  function block_float_1(array) result(block)
+    real(c_float), intent(in), target :: array(:)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:1) = shape(array)
+    block = block_of(sidestream_float32, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)))), storage_size(array))
+  end function
+
+  function block_float_2(array) result(block)
+    real(c_float), intent(in), target :: array(:, :)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:2) = shape(array)
+    block = block_of(sidestream_float32, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1, 1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)), 1)), storage_size(array))
+    block%strides(2) = elements_between(block%first, c_loc(array(1, min(2, n(2)))), storage_size(array))
+  end function
+
+  function block_float_3(array) result(block)
+    real(c_float), intent(in), target :: array(:, :, :)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:3) = shape(array)
+    block = block_of(sidestream_float32, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1, 1, 1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)), 1, 1)), storage_size(array))
+    block%strides(2) = elements_between(block%first, c_loc(array(1, min(2, n(2)), 1)), storage_size(array))
+    block%strides(3) = elements_between(block%first, c_loc(array(1, 1, min(2, n(3)))), storage_size(array))
+  end function
+
+  function block_int_1(array) result(block)
+    integer(c_int32_t), intent(in), target :: array(:)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:1) = shape(array)
+    block = block_of(sidestream_int32, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)))), storage_size(array))
+  end function
+
+  function block_int_2(array) result(block)
+    integer(c_int32_t), intent(in), target :: array(:, :)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:2) = shape(array)
+    block = block_of(sidestream_int32, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1, 1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)), 1)), storage_size(array))
+    block%strides(2) = elements_between(block%first, c_loc(array(1, min(2, n(2)))), storage_size(array))
+  end function
+
+  function block_int_3(array) result(block)
+    integer(c_int32_t), intent(in), target :: array(:, :, :)
+    type(sidestream_block) :: block
+    integer :: n(3)
+
+    n = 1
+    n(:3) = shape(array)
+    block = block_of(sidestream_int32, n)
+    if (size(array) == 0) return
+    block%first = c_loc(array(1, 1, 1))
+    block%strides(1) = elements_between(block%first, c_loc(array(min(2, n(1)), 1, 1)), storage_size(array))
+    block%strides(2) = elements_between(block%first, c_loc(array(1, min(2, n(2)), 1)), storage_size(array))
+    block%strides(3) = elements_between(block%first, c_loc(array(1, 1, min(2, n(3)))), storage_size(array))
+  end function
+
+  function block_of(type, shape) result(block)
+    integer, intent(in) :: type, shape(3)
+    type(sidestream_block) :: block
+
+    block%type = type
+    block%shape = shape
+  end function
+
+  !> Elements of so many bits from one place to another.
+  function elements_between(one, other, bits) result(elements)
+    type(c_ptr), intent(in) :: one, other
+    integer, intent(in) :: bits
+    integer(c_int64_t) :: elements
+
+    elements = (transfer(other, 0_c_intptr_t) - transfer(one, 0_c_intptr_t))/(bits/8)
+  end function
+
+  subroutine set_double_1(session, name, unit, array, status, is_state)
     type(sidestream_session), intent(in) :: session
     character(*), intent(in) :: name, unit
-    real(c_double), intent(in), target, contiguous :: array(:)
+    real(c_double), intent(in), target :: array(:)
     integer, intent(out) :: status
     logical, intent(in), optional :: is_state
 
-    call put_field(session, name, unit, sidestream_float64, c_loc(array), status, is_state)
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
   end subroutine
 
-  subroutine set_field_2(session, name, unit, array, status, is_state)
+  subroutine set_double_2(session, name, unit, array, status, is_state)
     type(sidestream_session), intent(in) :: session
     character(*), intent(in) :: name, unit
-    real(c_double), intent(in), target, contiguous :: array(:, :)
+    real(c_double), intent(in), target :: array(:, :)
     integer, intent(out) :: status
     logical, intent(in), optional :: is_state
 
-    call put_field(session, name, unit, sidestream_float64, c_loc(array), status, is_state)
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
   end subroutine
 
-  subroutine set_field_3(session, name, unit, array, status, is_state)
+  subroutine set_double_3(session, name, unit, array, status, is_state)
     type(sidestream_session), intent(in) :: session
     character(*), intent(in) :: name, unit
-    real(c_double), intent(in), target, contiguous :: array(:, :, :)
+    real(c_double), intent(in), target :: array(:, :, :)
     integer, intent(out) :: status
     logical, intent(in), optional :: is_state
 
-    call put_field(session, name, unit, sidestream_float64, c_loc(array), status, is_state)
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
   end subroutine
 
   subroutine set_float_1(session, name, unit, array, status, is_state)
     type(sidestream_session), intent(in) :: session
     character(*), intent(in) :: name, unit
-    real(c_float), intent(in), target, contiguous :: array(:)
+    real(c_float), intent(in), target :: array(:)
     integer, intent(out) :: status
     logical, intent(in), optional :: is_state
 
-    call put_field(session, name, unit, sidestream_float32, c_loc(array), status, is_state)
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
   end subroutine
 
   subroutine set_float_2(session, name, unit, array, status, is_state)
     type(sidestream_session), intent(in) :: session
     character(*), intent(in) :: name, unit
-    real(c_float), intent(in), target, contiguous :: array(:, :)
+    real(c_float), intent(in), target :: array(:, :)
     integer, intent(out) :: status
     logical, intent(in), optional :: is_state
 
-    call put_field(session, name, unit, sidestream_float32, c_loc(array), status, is_state)
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
   end subroutine
 
   subroutine set_float_3(session, name, unit, array, status, is_state)
     type(sidestream_session), intent(in) :: session
     character(*), intent(in) :: name, unit
-    real(c_float), intent(in), target, contiguous :: array(:, :, :)
+    real(c_float), intent(in), target :: array(:, :, :)
     integer, intent(out) :: status
     logical, intent(in), optional :: is_state
 
-    call put_field(session, name, unit, sidestream_float32, c_loc(array), status, is_state)
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
   end subroutine
 
-  subroutine put_field(session, name, unit, type, place, status, is_state)
+  subroutine set_int_1(session, name, unit, array, status, is_state)
     type(sidestream_session), intent(in) :: session
     character(*), intent(in) :: name, unit
-    integer, intent(in) :: type
-    type(c_ptr), intent(in) :: place
+    integer(c_int32_t), intent(in), target :: array(:)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
+  end subroutine
+
+  subroutine set_int_2(session, name, unit, array, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    integer(c_int32_t), intent(in), target :: array(:, :)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
+  end subroutine
+
+  subroutine set_int_3(session, name, unit, array, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    integer(c_int32_t), intent(in), target :: array(:, :, :)
+    integer, intent(out) :: status
+    logical, intent(in), optional :: is_state
+
+    call set_blocks(session, name, unit, [sidestream_block(array)], status, is_state)
+  end subroutine
+
+  subroutine set_blocks(session, name, unit, blocks, status, is_state)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, unit
+    type(sidestream_block), intent(in) :: blocks(:)
     integer, intent(out) :: status
     logical, intent(in), optional :: is_state
     type(c_field) :: field
     character(kind=c_char), allocatable, target :: its_name(:), its_unit(:)
-    type(c_ptr), target :: block(1)
+    type(c_ptr), allocatable, target :: firsts(:)
+    integer(c_int64_t), allocatable, target :: strides(:, :), shapes(:, :)
+    integer :: n
 
     allocate (its_name, source=letters_of(name))
     allocate (its_unit, source=letters_of(unit))
-    block(1) = place
+    n = max(size(blocks), 1)
+    allocate (firsts(n), strides(3, n), shapes(3, n))
+    do n = 1, size(blocks)
+      firsts(n) = blocks(n)%first
+      strides(:, n) = blocks(n)%strides
+      shapes(:, n) = blocks(n)%shape
+    end do
     field%size = c_sizeof(field)
     field%name = c_loc(its_name)
     field%unit = c_loc(its_unit)
     field%meaning = c_null_ptr
-    field%type = type
+    field%type = sidestream_float64
+    if (size(blocks) > 0) field%type = blocks(1)%type
     field%is_state = 1
     if (present(is_state)) field%is_state = merge(1, 0, is_state)
-    field%count = 1
-    field%blocks = c_loc(block)
-    field%strides = c_null_ptr
+    field%count = size(blocks)
+    field%blocks = c_loc(firsts)
+    field%strides = c_loc(strides)
+    field%shapes = c_loc(shapes)
     status = c_set_field(session%handle, field)
+  end subroutine
+
+  !> Says where particles lie, on whatever rank; again before each step after which they have moved in memory.
+  !> `positions` is an array (particles, 3), `values` one (particles, attributes), whose columns are contiguous. Local.
+  subroutine sidestream_set_particles(session, name, ids, positions, status, attributes, units, values, mass)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(c_int64_t), intent(in), target :: ids(:)
+    real(c_double), intent(in), target :: positions(:, :)
+    integer, intent(out) :: status
+    character(*), intent(in), optional :: attributes(:), units(:)
+    real(c_double), intent(in), optional, target :: values(:, :)
+    real(c_double), intent(in), optional :: mass
+    type(c_particles) :: particles
+    character(kind=c_char), allocatable, target :: its_name(:), names(:, :), its_units(:, :)
+    type(c_ptr), allocatable, target :: name_places(:), unit_places(:), value_places(:)
+    integer :: n, count
+
+    allocate (its_name, source=letters_of(name))
+    particles%size = c_sizeof(particles)
+    particles%name = c_loc(its_name)
+    particles%count = size(ids)
+    particles%ids = c_null_ptr
+    particles%positions = c_null_ptr
+    if (size(ids) > 0 .and. all(shape(positions) == [size(ids), 3])) then
+      if (is_contiguous(ids)) particles%ids = c_loc(ids(1))
+      do n = 1, 3
+        if (is_contiguous(positions(:, n))) particles%positions(n) = c_loc(positions(1, n))
+      end do
+    end if
+    count = 0
+    if (present(attributes)) count = size(attributes)
+    allocate (value_places(max(count, 1)))
+    value_places = c_null_ptr
+    if (present(values) .and. size(ids) > 0) then
+      do n = 1, min(count, size(values, 2))
+        if (size(values, 1) == size(ids) .and. is_contiguous(values(:, n))) value_places(n) = c_loc(values(1, n))
+      end do
+    end if
+    particles%attribute_count = count
+    particles%attributes = c_null_ptr
+    if (present(attributes)) call place_texts(attributes, names, name_places, particles%attributes)
+    particles%units = c_null_ptr
+    if (present(units)) then
+      if (size(units) == count) call place_texts(units, its_units, unit_places, particles%units)
+    end if
+    particles%values = c_loc(value_places)
+    particles%mass = 0
+    if (present(mass)) particles%mass = mass
+    status = c_set_particles(session%handle, particles)
+  end subroutine
+
+  !> The particles of a kind in the checkpoint that the run went on from, each on the rank that has its cell: `positions`
+  !> is (particles, 3), `values` (particles, attributes) in the order in which they were given. Local.
+  subroutine sidestream_restored_particles(session, name, ids, positions, status, values)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(c_int64_t), intent(out), allocatable :: ids(:)
+    real(c_double), intent(out), allocatable :: positions(:, :)
+    integer, intent(out) :: status
+    real(c_double), intent(out), allocatable, optional :: values(:, :)
+    type(c_particles) :: particles
+    integer(c_int64_t), pointer :: numbers(:)
+    real(c_double), pointer :: column(:)
+    type(c_ptr), pointer :: columns(:)
+    integer :: n, count
+
+    particles%count = 0
+    particles%attribute_count = 0
+    status = c_restored_particles(session%handle, letters_of(name), particles)
+    if (status /= sidestream_ok) particles%count = 0
+    count = int(particles%count)
+    allocate (ids(count), positions(count, 3))
+    if (present(values)) allocate (values(count, int(particles%attribute_count)))
+    if (count == 0) return
+    call c_f_pointer(particles%ids, numbers, [count])
+    ids = numbers
+    do n = 1, 3
+      call c_f_pointer(particles%positions(n), column, [count])
+      positions(:, n) = column
+    end do
+    if (.not. present(values) .or. particles%attribute_count == 0) return
+    call c_f_pointer(particles%values, columns, [int(particles%attribute_count)])
+    do n = 1, size(columns)
+      call c_f_pointer(columns(n), column, [count])
+      values(:, n) = column
+    end do
   end subroutine
 
   !> A number that triggers, tasks and files may use, alike on all ranks. Local.
@@ -378,6 +735,27 @@ contains
     integer, intent(out) :: status
 
     status = c_set_number(session%handle, letters_of(name), number)
+  end subroutine
+
+  !> Where the universe expands: a = 1 / (1 + z), from before `sidestream_begin` on. Local.
+  subroutine sidestream_set_scale_factor(session, scale_factor, status)
+    type(sidestream_session), intent(in) :: session
+    real(c_double), intent(in) :: scale_factor
+    integer, intent(out) :: status
+
+    status = c_set_scale_factor(session%handle, scale_factor)
+  end subroutine
+
+  !> A number that `sidestream steer` may change within a range between two steps; `number` stays where it is as long as
+  !> the session lives: declare it with `target` and `save`, or in the main program. Before `sidestream_begin`. Local.
+  subroutine sidestream_add_knob(session, name, meaning, minimum, maximum, number, status)
+    type(sidestream_session), intent(in) :: session
+    character(*), intent(in) :: name, meaning
+    real(c_double), intent(in) :: minimum, maximum
+    real(c_double), intent(in), target :: number
+    integer, intent(out) :: status
+
+    status = c_add_knob(session%handle, letters_of(name), letters_of(meaning), minimum, maximum, c_loc(number))
   end subroutine
 
   !> How much of the run is done, from 0 to 1, at which no step follows. Local.
@@ -426,6 +804,23 @@ contains
     is_wanted = 0
     wants = c_wants(session%handle, letters_of(name), is_wanted) == sidestream_ok .and. is_wanted > 0
   end function
+
+  !> The next time after `time` that a task wants, to land on; huge(time) where there is none. Local.
+  real(c_double) function sidestream_next_time(session, time) result(next)
+    type(sidestream_session), intent(in) :: session
+    real(c_double), intent(in) :: time
+
+    if (c_next_time(session%handle, time, next) /= sidestream_ok) next = huge(time)
+    next = min(next, huge(time))
+  end function
+
+  !> Lets transfers go on, within long steps. Local and cheap.
+  subroutine sidestream_progress(session, status)
+    type(sidestream_session), intent(in) :: session
+    integer, intent(out) :: status
+
+    status = c_progress(session%handle)
+  end subroutine
 
   !> Tells that a step has been taken: does what is due. Collective.
   subroutine sidestream_step(session, step, time, status)
@@ -608,6 +1003,25 @@ contains
     if (size(chunks) > 0) memory%chunks = c_loc(chunks)
     if (allocated(strides)) memory%strides = c_loc(strides)
   end function
+
+  !> Texts as C has them; `letters` and `places` hold them.
+  subroutine place_texts(texts, letters, places, place)
+    character(*), intent(in) :: texts(:)
+    character(kind=c_char), intent(out), allocatable, target :: letters(:, :)
+    type(c_ptr), intent(out), allocatable, target :: places(:)
+    type(c_ptr), intent(out) :: place
+    integer :: n, letter
+
+    allocate (letters(len(texts) + 1, max(size(texts), 1)), places(max(size(texts), 1)))
+    letters = c_null_char
+    do n = 1, size(texts)
+      do letter = 1, len_trim(texts(n))
+        letters(letter, n) = texts(n) (letter:letter)
+      end do
+      places(n) = c_loc(letters(1, n))
+    end do
+    place = c_loc(places)
+  end subroutine
 
   function letters_of(text) result(letters)
     character(*), intent(in) :: text

@@ -42,6 +42,7 @@ void bind_derived(nb::module_& module);
 void bind_fft(nb::module_& module);
 void bind_io(nb::module_& module);
 void bind_particles(nb::module_& module);
+void bind_program(nb::module_& module);
 void bind_session(nb::module_& module);
 void bind_stream(nb::module_& module);
 

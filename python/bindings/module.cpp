@@ -6,6 +6,7 @@
 #include "blocks.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "step.hpp"
 
 namespace sidestream::bindings {
 
@@ -61,6 +62,8 @@ NB_MODULE(_core, module) {
   bind_merge_tree(module);
   bind_io(module);
   bind_session(module);
+  bind_program(module);
+  bind_step(module);
   bind_stream(module);
   bind_derived(module);
   bind_fft(module);

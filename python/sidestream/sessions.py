@@ -14,6 +14,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 from os import PathLike, fspath
 from types import TracebackType
 from typing import Any
@@ -30,6 +31,7 @@ __all__ = ["Session", "session"]
 
 Triple = tuple[int, int, int]
 Problem = tuple[str, str, str]
+MOST, MOST_CELLS = 2**62, 2**30
 TYPES = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 
 
@@ -79,19 +81,29 @@ class Session:
         self._blocks: list[tuple[int, Triple, Triple]] = []  # level, first cell, end: along z, y, x
         self._ghosts: Triple = (0, 0, 0)
         self.status: str | None = None  #: how the run ended: "finished", "incomplete", "interrupted" or "stopped"
+        words = {"name": "host", "config": "", "overrides": [], "folder": "", "existing": "refuse"}
+        problem: Problem | None = None
+        try:
+            words = {
+                "name": _text(name, "name"),
+                "config": "" if config is None else _path(config, "config"),
+                "overrides": [
+                    _text(one, "overrides") for one in ((overrides,) if isinstance(overrides, str) else overrides)
+                ],
+                "folder": _path(folder, "folder"),
+                "existing": _text(existing, "existing"),
+            }
+        except Error as caught:
+            problem = (caught.what, caught.where, caught.hint)
         with translated_errors():
             self._run = extension().Session(
                 comm=handle_of(comm),
-                name=name,
-                config="" if config is None else fspath(config),
-                overrides=list(overrides),
-                folder=fspath(folder),
-                existing=existing,
+                **words,
                 job_program=_job_program(),
-                catches_signals=catches_signals,
+                catches_signals=bool(catches_signals),
                 tells_steps=not quiet,
                 tell=lambda line: print(line, flush=True),
-                problem=None,
+                problem=problem,
             )
             if not self._run.computes:
                 self._run.serve()
@@ -132,15 +144,17 @@ class Session:
         cells, sides, are_periodic, rim = (1, 1, 1), (1.0, 1.0, 1.0), (True, True, True), (0, 0, 0)
         found: list[tuple[int, Triple, Triple]] = []
         try:
+            shape = _numbers(shape, "shape", "one to three whole numbers, as arrays have them")
             cells = _triple(shape, "shape", 1)
             sides = _sides(lengths, cells, len(shape))
             are_periodic = _flags(periodic, len(shape))
             rim = _rim(ghosts, len(shape))
-            found = _blocks_of(blocks, levels, tuple(shape))
+            found = _blocks_of(blocks, levels, cells[3 - len(shape) :])
+            unit = _text(unit, "unit")
         except Error as caught:
             problem = (caught.what, caught.where, caught.hint)
         with translated_errors():
-            self._run.set_mesh(
+            self._present.set_mesh(
                 cells=cells[::-1],
                 lengths=sides[::-1],
                 periodic=are_periodic[::-1],
@@ -165,32 +179,48 @@ class Session:
             meaning: in a line.
             is_state: whether checkpoints hold it and a restart fills it.
         """
-        given = [arrays] if isinstance(arrays, np.ndarray) else list(arrays)
+        given = [arrays] if isinstance(arrays, np.ndarray) else list(arrays) if isinstance(arrays, Sequence) else None
+        where = f"field `{name}`"
+        if given is None or not all(isinstance(array, np.ndarray) for array in given):
+            raise Error(
+                "a field that is no array", where=where, hint="give one of NumPy, or a list: one for each block"
+            )
         if len(given) != len(self._blocks):
             raise Error(
                 f"{len(given)} arrays for {len(self._blocks)} blocks",
-                where=f"field `{name}`",
+                where=where,
                 hint="call `mesh` first, then give one for each block of this rank, in its order",
             )
+        if any(isinstance(array, np.ma.MaskedArray) for array in given):
+            raise Error("masked cells have no number", where=where, hint="give `array.filled(...)`")
+        if not all(array.dtype.isnative for array in given):
+            raise Error("numbers whose bytes lie the other way", where=where, hint="give `array.astype(float)`")
         types = {array.dtype.name for array in given} or {"float64"}
         if len(types) > 1 or not types <= TYPES:
-            raise Error(f"the arrays are of {', '.join(sorted(types))}", where=f"field `{name}`", hint="give real ones")
-        memory = [self._memory(name, array, lo, hi) for array, (_, lo, hi) in zip(given, self._blocks, strict=True)]
+            raise Error(f"the arrays are of {', '.join(sorted(types))}", where=where, hint="give real ones")
+        memory = [self._memory(where, array, lo, hi) for array, (_, lo, hi) in zip(given, self._blocks, strict=True)]
         with translated_errors():
-            self._run.set_field(
-                name=name, unit=unit, meaning=meaning, is_state=is_state, type=types.pop(), blocks=memory
+            self._present.set_field(
+                name=_text(name, "name"),
+                unit=_text(unit, "unit"),
+                meaning=_text(meaning, "meaning"),
+                is_state=bool(is_state),
+                type=types.pop(),
+                blocks=memory,
             )
         self._arrays[name] = given
 
-    def _memory(self, name: str, array: NDArray[Any], lo: Triple, hi: Triple) -> tuple[int, Triple]:
+    def _memory(self, where: str, array: NDArray[Any], lo: Triple, hi: Triple) -> tuple[int, Triple]:
         wanted = tuple(b - a + 2 * g for a, b, g in zip(lo, hi, self._ghosts, strict=True))
         full = array.reshape((1,) * (3 - array.ndim) + array.shape) if array.ndim < 3 else array
         if full.shape != wanted:
             raise Error(
-                f"an array has the shape {array.shape}, its block with ghost cells {wanted}", where=f"field `{name}`"
+                f"an array has the shape {array.shape}, its block with ghost cells {wanted}",
+                where=where,
+                hint="give the array of the block as `mesh` says it, with its ghost cells along z, y, x",
             )
         if any(stride % full.itemsize for stride in full.strides):
-            raise Error("an array does not lie on whole elements", where=f"field `{name}`", hint="give a copy")
+            raise Error("an array does not lie on whole elements", where=where, hint="give a copy")
         z, y, x = (stride // full.itemsize for stride in full.strides)
         return full.ctypes.data, (x, y, z)
 
@@ -216,49 +246,62 @@ class Session:
             units: of attributes.
             mass: of each, when all are alike.
         """
-        numbers = [np.ascontiguousarray(values, np.float64) for values in positions]
-        numbered = np.ascontiguousarray(ids, np.int64)
-        others = {key: np.ascontiguousarray(values, np.float64) for key, values in (attributes or {}).items()}
+        where = f"species `{name}`"
+        try:
+            numbers = [np.ascontiguousarray(values, np.float64) for values in positions]
+            numbered = np.ascontiguousarray(ids, np.int64)
+            others = {key: np.ascontiguousarray(values, np.float64) for key, values in (attributes or {}).items()}
+        except (TypeError, ValueError) as error:
+            raise Error("particles that are no numbers", where=where, hint="give arrays of NumPy") from error
         if len(numbers) != 3 or any(values.shape != numbered.shape for values in (*numbers, *others.values())):
-            raise Error("ids, positions and attributes are not as many", where=f"species `{name}`")
+            raise Error(
+                "ids, positions and attributes are not as many",
+                where=where,
+                hint="give three positions, along x, y and z, and as many of each as there are ids",
+            )
         with translated_errors():
-            self._run.set_particles(
-                name=name,
+            self._present.set_particles(
+                name=_text(name, "name"),
                 count=len(numbered),
                 ids=numbered.ctypes.data,
                 positions=tuple(values.ctypes.data for values in numbers),
                 attributes=[(key, (units or {}).get(key, ""), values.ctypes.data) for key, values in others.items()],
-                mass=mass,
+                mass=_number(mass, "mass"),
             )
         self._arrays[f"particles {name}"] = (numbered, numbers, others)
 
     def restored_particles(self, name: str) -> dict[str, NDArray[Any]]:
         """Those of a kind in the checkpoint that the run went on from: "id", "x", "y", "z" and attributes. Local."""
         with translated_errors():
-            found: dict[str, NDArray[Any]] = self._run.restored(name)
+            found: dict[str, NDArray[Any]] = self._present.restored(_text(name, "name"))
         return found
 
     def number(self, name: str, value: float) -> None:
         """A number that triggers, tasks and files may use, alike on all ranks. Local."""
-        self._run.set_number(name, value)
+        with translated_errors():
+            self._present.set_number(_text(name, "name"), _number(value, name))
 
     def scale_factor(self, value: float) -> None:
         """Where the universe expands: a = 1 / (1 + z), from before `begin` on. Local."""
-        self._run.set_scale_factor(value)
+        with translated_errors():
+            self._present.set_scale_factor(_number(value, "value"))
 
     def done(self, share: float) -> None:
         """How much of the run is done, from 0 to 1, at which no step follows. Local."""
-        self._run.set_progress(share)
+        with translated_errors():
+            self._present.set_progress(_number(share, "share"))
 
     def add_knob(self, name: str, value: float, low: float, high: float, meaning: str = "") -> None:
         """A number that `sidestream steer` may change; `knob` has its value. Before `begin`. Local."""
         with translated_errors():
-            self._run.add_knob(name, meaning, low, high, value)
+            self._present.add_knob(
+                _text(name, "name"), _text(meaning, "meaning"), *(_number(one, name) for one in (low, high, value))
+            )
 
     def knob(self, name: str) -> float:
         """The present value of a number that may be steered. Local."""
         with translated_errors():
-            return float(self._run.knob(name))
+            return float(self._present.knob(_text(name, "name")))
 
     def begin(self, step: int = 0, time: float = 0.0) -> tuple[int, float]:
         """The state before the first step, with what is due there. Returns step and time.
@@ -267,36 +310,37 @@ class Session:
         Collective on `comm`.
         """
         with translated_errors():
-            found: tuple[int, float] = self._run.begin(step, time)
+            found: tuple[int, float] = self._present.begin(_whole(step, "step"), _number(time, "time"))
         return found
 
     @property
     def is_restarted(self) -> bool:
         """Whether `begin` took a checkpoint."""
-        return bool(self._run.is_restarted)
+        return self.status is None and bool(self._run.is_restarted)
 
     @property
     def goes_on(self) -> bool:
         """Whether another step is to be taken: not at a limit, at a share of 1, by steering or a signal."""
-        return bool(self._run.goes_on)
+        return self.status is None and bool(self._run.goes_on)
 
     def wants(self, name: str) -> bool:
         """Whether tasks that are due by their number of steps read the quantity after the next step. Local."""
-        return bool(self._run.wants(name))
+        return bool(self._present.wants(_text(name, "name")))
 
     def next_time(self, time: float) -> float | None:
         """The next time after `time` that a task wants, to land on. Local."""
-        found: float | None = self._run.next_time(time)
+        found: float | None = self._present.next_time(_number(time, "time"))
         return found
 
     def step(self, step: int, time: float) -> None:
         """Tells that a step has been taken: does what is due. Collective on `comm`."""
         with translated_errors():
-            self._run.step(step, time)
+            self._present.step(_whole(step, "step"), _number(time, "time"))
 
     def progress(self) -> None:
         """Lets transfers go on, within long steps. Local and cheap."""
-        self._run.progress()
+        with translated_errors():
+            self._present.progress()
 
     def close(self) -> None:
         """Ends the run and waits for what it has begun; `status` says how it ended. Collective on `comm`."""
@@ -306,6 +350,15 @@ class Session:
         with translated_errors():
             self.status = self._run.end()
         self._arrays.clear()
+
+    @property
+    def _present(self) -> Any:
+        """The run, as long as there is one and this rank computes."""
+        if self.status is not None:
+            raise Error("the run has ended", hint="open another session")
+        if not self._run.computes:
+            raise Error("this rank does not compute", hint="leave it out where `comm` is None")
+        return self._run
 
     def __enter__(self) -> Session:
         return self
@@ -331,10 +384,49 @@ def _job_program() -> str:
         return ""
 
 
+def _text(given: Any, what: str) -> str:
+    try:
+        if isinstance(given, str):
+            given.encode()
+            return given
+    except UnicodeEncodeError:
+        pass
+    raise Error(f"`{what}` is {given!r}", hint="give a text")
+
+
+def _path(given: Any, what: str) -> str:
+    if not isinstance(given, (str, PathLike)):
+        raise Error(f"`{what}` is {given!r}", hint="give a path")
+    return _text(fspath(given), what)
+
+
+def _number(given: Any, what: str) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError) as error:
+        raise Error(f"`{what}` is {given!r}", hint="give a number") from error
+
+
+def _whole(given: Any, what: str) -> int:
+    try:
+        number = index(given)
+    except TypeError:
+        number = MOST + 1
+    if abs(number) > MOST:
+        raise Error(f"`{what}` is {given!r}", hint="give a whole number below 2^62")
+    return number
+
+
+def _numbers(given: Any, what: str, hint: str) -> tuple[Any, ...]:
+    if isinstance(given, str) or not np.iterable(given):
+        raise Error(f"`{what}` is {given!r}", hint=f"give {hint}")
+    return tuple(given)
+
+
 def _triple(numbers: Sequence[int], what: str, least: int) -> Triple:
-    whole = [int(number) for number in numbers]
-    if not 1 <= len(whole) <= 3 or any(number < least for number in whole):
-        raise Error(f"`{what}` is {tuple(numbers)!r}", hint=f"give one to three whole numbers, {least} or more")
+    whole = [_whole(number, what) for number in numbers]
+    if not 1 <= len(whole) <= 3 or any(not least <= number <= MOST_CELLS for number in whole):
+        raise Error(f"`{what}` is {tuple(numbers)!r}", hint=f"give one to three whole numbers from {least} to 2^30")
     z, y, x = [least] * (3 - len(whole)) + whole
     return z, y, x
 
@@ -342,7 +434,7 @@ def _triple(numbers: Sequence[int], what: str, least: int) -> Triple:
 def _sides(lengths: Sequence[float] | None, cells: Triple, axes: int) -> tuple[float, float, float]:
     if lengths is None:
         return float(cells[0]), float(cells[1]), float(cells[2])
-    given = [float(length) for length in lengths]
+    given = [_number(length, "lengths") for length in _numbers(lengths, "lengths", f"{axes} numbers above 0")]
     if len(given) != axes or not all(0.0 < length < float("inf") for length in given):
         raise Error(f"`lengths` is {lengths!r}", hint=f"give {axes} numbers above 0")
     z, y, x = [1.0] * (3 - axes) + given
@@ -350,7 +442,11 @@ def _sides(lengths: Sequence[float] | None, cells: Triple, axes: int) -> tuple[f
 
 
 def _flags(periodic: bool | Sequence[bool], axes: int) -> tuple[bool, bool, bool]:
-    words = [bool(periodic)] * axes if isinstance(periodic, (bool, np.bool_)) else [bool(word) for word in periodic]
+    words = (
+        [bool(periodic)] * axes
+        if isinstance(periodic, (bool, np.bool_))
+        else [bool(word) for word in _numbers(periodic, "periodic", f"one word, or {axes}")]
+    )
     if len(words) != axes:
         raise Error(f"`periodic` is {periodic!r}", hint=f"give one word, or {axes}")
     z, y, x = [True] * (3 - axes) + words
@@ -358,8 +454,9 @@ def _flags(periodic: bool | Sequence[bool], axes: int) -> tuple[bool, bool, bool
 
 
 def _rim(ghosts: int | Sequence[int], axes: int) -> Triple:
-    layers = [int(ghosts)] * axes if isinstance(ghosts, (int, np.integer)) else [int(layer) for layer in ghosts]
-    if len(layers) != axes or any(layer < 0 for layer in layers):
+    given = (ghosts,) * axes if np.ndim(ghosts) == 0 else _numbers(ghosts, "ghosts", f"one number, or {axes}")
+    layers = [_whole(layer, "ghosts") for layer in given]
+    if len(layers) != axes or any(not 0 <= layer <= MOST_CELLS for layer in layers):
         raise Error(f"`ghosts` is {ghosts!r}", hint=f"give one number, or {axes}, 0 or more")
     z, y, x = [0] * (3 - axes) + layers
     return z, y, x
@@ -371,8 +468,10 @@ def _blocks_of(blocks: Any, levels: Sequence[int] | None, shape: tuple[int, ...]
     elif isinstance(blocks, (tuple, slice)):
         given = [blocks if isinstance(blocks, tuple) else (blocks,)]
     else:
-        given = [block if isinstance(block, tuple) else (block,) for block in blocks]
-    of_level = [0] * len(given) if levels is None else [int(level) for level in levels]
+        many = _numbers(blocks, "blocks", "slices, or a list with those of each block: np.s_[0:32, :, :]")
+        given = [block if isinstance(block, tuple) else (block,) for block in many]
+    words = [0] * len(given) if levels is None else _numbers(levels, "levels", "one whole number for each block")
+    of_level = [_whole(level, "levels") for level in words]
     if any(level < 0 for level in of_level):
         raise Error(f"a block has the level {min(of_level)}", hint="levels are counted from 0, the coarsest")
     if len(of_level) != len(given):
@@ -382,13 +481,17 @@ def _blocks_of(blocks: Any, levels: Sequence[int] | None, shape: tuple[int, ...]
 
 def _box_of(block: tuple[slice, ...], level: int, shape: tuple[int, ...]) -> tuple[Triple, Triple]:
     lo, hi = [], []
+    if len(block) > len(shape):
+        raise Error(f"a block has {len(block)} axes, the domain {len(shape)}", hint="give a slice for each axis")
     for axis, cells in enumerate(shape):
         part = block[axis] if axis < len(block) else slice(None)
         if not isinstance(part, slice) or part.step not in (None, 1):
             raise Error(f"a block is {block!r}", hint="give slices without a step: np.s_[0:32, :, :]")
         end = cells << level if cells > 1 else cells
-        lo.append(0 if part.start is None else int(part.start))
-        hi.append(end if part.stop is None else int(part.stop))
+        lo.append(0 if part.start is None else _whole(part.start, "blocks"))
+        hi.append(end if part.stop is None else _whole(part.stop, "blocks"))
+        if not -MOST_CELLS <= lo[-1] <= MOST_CELLS or not -MOST_CELLS <= hi[-1] <= MOST_CELLS:
+            raise Error(f"a block is {block!r}", hint="there may be 2^30 cells along an axis")
     flat = 3 - len(shape)
     z, y, x = [0] * flat + lo
     z_end, y_end, x_end = [1] * flat + hi

@@ -77,6 +77,8 @@ void check(int mpi_error, std::string_view call) {
 // A call that fails, as where there is no memory, is an error of ours rather than the end of the process; parts of this
 // communicator do the same.
 Communicator::Communicator(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL)
+    throw core::Error("the communicator is MPI_COMM_NULL", "", "give it on the ranks that belong to it alone");
   check(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Comm_rank(comm_, &rank_);

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sidestream.launch.launcher import mpi_environment
+
 PREFIX = Path(sys.prefix)
 HOSTS = Path(__file__).parents[2] / "examples" / "hosts"
 STUB = PREFIX / "share" / "sidestream" / "sidestream_stub.c"
@@ -42,3 +44,9 @@ def c_program(folder: Path, source: Path, *extra: str) -> Path:
 def fortran_program(folder: Path, source: Path) -> Path:
     module = PREFIX / "include" / "sidestream.f90"
     return compiled("mpif90", folder, source.stem, module, source, *flags("--libs"), options=("-std=f2008",))
+
+
+def launch(folder: Path, ranks: int, *line: object, **extra: str) -> subprocess.CompletedProcess[str]:
+    environment = mpi_environment(os.environ, ranks) | extra
+    words = ["mpirun", "-n", str(ranks), *map(str, line)]
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +12,7 @@ import pytest
 
 import sidestream
 from calls import analyze_later
-from hosts import HOSTS, PREFIX, STUB, c_program, compiled, flags, fortran_program
-from sidestream.launch.launcher import mpi_environment
+from hosts import HOSTS, PREFIX, STUB, c_program, compiled, flags, fortran_program, launch
 from test_faults import results
 
 TASKS = """
@@ -41,12 +38,6 @@ WAYS = {
     "in-transit": (4, "[coupling]\nsidecars = 1\n"),
     "file": (2, ""),
 }
-
-
-def launch(folder: Path, ranks: int, *line: object, **extra: str) -> subprocess.CompletedProcess[str]:
-    environment = mpi_environment(os.environ, ranks) | extra
-    words = ["mpirun", "-n", str(ranks), *map(str, line)]
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
 def configured(folder: Path, field: str, every: int, transport: str = "in-situ", rest: str = "") -> Path:

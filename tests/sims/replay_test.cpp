@@ -146,7 +146,7 @@ TEST_F(ReplayTest, TheClockSaysWhatItSaid) {
 }
 
 TEST_F(ReplayTest, ASignalEndsARunWhereItDid) {
-  catch_stop_signals();
+  const StopSignals caught;
   const auto raise = [](SteeringDesk&, const std::string& line) {
     if (is_step(line, 3)) std::raise(SIGTERM);
   };

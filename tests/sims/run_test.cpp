@@ -82,14 +82,14 @@ TEST_F(RunTest, AStepLimitEndsARunWithALastCheckpoint) {
 }
 
 TEST_F(RunTest, ASignalEndsARunAfterItsStep) {
-  catch_stop_signals();
+  const StopSignals caught;
   std::raise(SIGUSR1);
   EXPECT_EQ(run(nbody, "a"), RunStatus::interrupted);
   EXPECT_EQ(test::events(folder / "a", "run_end").front().at("status"), "interrupted");
 }
 
 TEST_F(RunTest, ABatchSystemThatEndsARunAndALimitOfTimeLeaveACheckpointAskedForOrNot) {
-  catch_stop_signals();
+  const StopSignals caught;
   std::raise(SIGTERM);
   EXPECT_EQ(run(nbody, "told"), RunStatus::interrupted);
   EXPECT_EQ(run(nbody + "[run]\nwall_time = \"1e-6 s\"\n", "late"), RunStatus::finished);

@@ -67,6 +67,7 @@ int sidestream_open(MPI_Comm comm, const sidestream_options *options, sidestream
   const int status = load();
   if (status != SIDESTREAM_OK) return status;
   if (library == NULL) {
+    if (session == NULL || compute == NULL) return refuse("`session` or `compute` is NULL", "give where it lies");
     *session = NULL;
     *compute = comm;
   }
@@ -79,6 +80,7 @@ int sidestream_open_f(MPI_Fint comm, const sidestream_options *options, sidestre
   const int status = load();
   if (status != SIDESTREAM_OK) return status;
   if (library == NULL) {
+    if (session == NULL || compute == NULL) return refuse("`session` or `compute` is NULL", "give where it lies");
     *session = NULL;
     *compute = comm;
   }
@@ -111,7 +113,7 @@ int sidestream_set_particles(sidestream_session *session, const sidestream_parti
 
 int sidestream_restored_particles(sidestream_session *session, const char *name, sidestream_particles *particles) {
   PASS(sidestream_restored_particles, (sidestream_session *, const char *, sidestream_particles *),
-       (session, name, particles), refuse("no particles came from a checkpoint", name));
+       (session, name, particles), refuse("no particles came from a checkpoint", name != NULL ? name : ""));
 }
 
 int sidestream_set_number(sidestream_session *session, const char *name, double value) {
@@ -145,11 +147,13 @@ int sidestream_goes_on(const sidestream_session *session) {
 }
 
 int sidestream_wants(const sidestream_session *session, const char *name, int *is_wanted) {
+  if (library == NULL && is_wanted == NULL) return refuse("`is_wanted` is NULL", "give where it lies");
   if (library == NULL) *is_wanted = 0;
   PASS(sidestream_wants, (const sidestream_session *, const char *, int *), (session, name, is_wanted), SIDESTREAM_OK);
 }
 
 int sidestream_next_time(const sidestream_session *session, double time, double *next) {
+  if (library == NULL && next == NULL) return refuse("`next` is NULL", "give where it lies");
   if (library == NULL) *next = INFINITY;
   PASS(sidestream_next_time, (const sidestream_session *, double, double *), (session, time, next), SIDESTREAM_OK);
 }

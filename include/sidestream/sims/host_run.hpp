@@ -115,7 +115,7 @@ class HostRun {
   void set_number(const std::string& name, double value);
   /// Where the universe expands: a = 1 / (1 + z), from before `begin` on. Local.
   void set_scale_factor(double scale_factor);
-  /// From 0 to 1, at which no step follows; without it the run has no end of its own. Local.
+  /// From 0 to 1, at which no step follows; alike on all ranks; without it the run has no end of its own. Local.
   void set_progress(double progress);
   /// A number of the program that `sidestream steer` may change between two steps; it outlives the run. Before `begin`.
   /// Local.
@@ -135,15 +135,21 @@ class HostRun {
   bool foresees(const std::string& quantity) const;
   /// The next time that tasks want after `time`, for the program to land on. Local.
   std::optional<double> next_time(double time) const;
-  /// The program has taken a step, and all numbers are those after it: does what is due.
+  /// The program has taken a step, and all numbers are those after it: does what is due. Refused, before anything is
+  /// done, where ranks differ in what they tell, steps do not go up or time goes back.
   void step_taken(std::int64_t step, double time);
   /// Lets transfers go on, within a long step. Local and cheap.
   void progress();
+  /// Whether no call that ranks make together has failed half-way: after one that has, each refuses, and `end` does
+  /// nothing but say "stopped". Local.
+  bool is_whole() const;
   /// Ends tasks and outputs, without a last checkpoint where the program leaves although `goes_on` says yes. A run that
   /// has not begun is given up.
   RunStatus end();
 
  private:
+  void require_whole() const;
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -85,6 +87,7 @@ struct RunStart {
   core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
   bool tells_steps = true;                                         ///< one line a step
   std::string replay{};                        ///< events of a run whose decisions are made again; empty: none
+  std::string going_on = "`--restart`", replacing = "`--overwrite`";  ///< how the user asks for these, in hints
   std::vector<std::string> allowed_changes{};  ///< keys of the physics that may differ from those of the file
 };
 
@@ -160,7 +163,17 @@ struct FilesToAnalyze {
 std::int64_t analyze_files(const comm::Communicator& world, const core::Node& root, const FilesToAnalyze& what,
                            core::Bill& bill, const std::function<void(const std::string& line)>& tell);
 
-/// Makes SIGINT, SIGTERM and SIGUSR1 end a run after its present step instead of at once.
-void catch_stop_signals();
+/// While it lives, SIGINT, SIGTERM and SIGUSR1 end a run after its present step instead of at once; then they do what
+/// they did before.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  std::array<struct sigaction, 3> before_;
+};
 
 }  // namespace sidestream::sims

@@ -15,6 +15,7 @@ from ..error import UsageError
 from . import files
 from .attack import attack
 from .bench import bench
+from .conformance import conformance
 from .doctor import doctor
 from .halos import halos
 from .later import analyze
@@ -380,6 +381,7 @@ app.command(short_help="Draw runs beside measurements; chi squared.")(compare)
 app.command(short_help="Do a task of a run that goes on, in another job.")(attach)
 app.add_typer(steer, short_help="Change a run that goes on: knobs, pauses, checkpoints.")
 app.command(short_help="Look whether all that a run needs is here.")(doctor)
+app.command(short_help="Run a program that opens a session, and look whether it does so rightly.")(conformance)
 app.command(short_help="Make keys for streams that other machines can reach.")(keys)
 app.command(short_help="Kill, damage and starve small runs, and see that nothing is lost.")(attack)
 

@@ -181,7 +181,11 @@ def compare(
     try:
         picture.write_png(path)
     except OSError as problem:
-        raise Error(f"the picture cannot be written: {problem.strerror}", path) from problem
+        raise Error(
+            f"the picture cannot be written: {problem.strerror}",
+            path,
+            hint="choose another file with --out, or make room",
+        ) from problem
     rows = [_row(one) for one in made]
     if as_json:
         console.print_json({"covariance": comparing.COVARIANCE, "picture": str(path), "comparisons": rows})

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..error import Error, UsageError
 from ..files.origin import config_of
 from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
-from .launcher import PROGRAM
+from .interpreter import PYTHON, program_for
 from .programs import Tell, lines_of
 from .simulation import report_on
 
@@ -148,12 +149,24 @@ def _configuration(request: FileTasks, folder: Path) -> tuple[Path, str | None]:
         name = json.dumps(task)
         path.write_text(f"[task.{name}]\nanalysis = {name}\n", encoding="utf-8")
         return path, None
+    _refuse_code(request.files[0], {name: table for name, table in tasks_of(text).items() if _is_asked(name, task)})
     path.write_text(text, encoding="utf-8")
     return path, task
 
 
 def _is_asked(name: str, task: str | None) -> bool:
     return task is None or name == task or name.startswith(f"{task}_")
+
+
+def _refuse_code(file: Path, tasks: dict[str, dict[str, Any]]) -> None:
+    """Nothing is executed because a file says so."""
+    for name, table in tasks.items():
+        if table.get("analysis") == PYTHON:
+            raise UsageError(
+                f"the task `{name}` of the configuration that the file keeps is code in Python",
+                file,
+                "give the configuration yourself: --config CONFIG, or name another task with --task",
+            )
 
 
 def _analyze(arguments: list[str], ranks: int, launcher: str | None, tell: Tell) -> None:
@@ -163,5 +176,6 @@ def _analyze(arguments: list[str], ranks: int, launcher: str | None, tell: Tell)
         elif not line.startswith(("error: ", "  --> ", "hint: ")):  # an error is raised
             console.say(line)
 
-    for _ in lines_of(PROGRAM, arguments, ranks, launcher, pass_on):
+    program = program_for(Path(arguments[0]), [after for word, after in pairwise(arguments) if word == "--set"])
+    for _ in lines_of(program, arguments, ranks, launcher, pass_on):
         pass

@@ -36,7 +36,11 @@ def save(table: xr.Dataset, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_at_once(path, content)
     except OSError as problem:
-        raise Error(f"the catalogue cannot be written: {problem.strerror or problem}", path) from problem
+        raise Error(
+            f"the catalogue cannot be written: {problem.strerror or problem}",
+            path,
+            hint="choose another file with --out, or make room",
+        ) from problem
 
 
 def as_columns(table: xr.Dataset) -> dict[str, list[Any]]:

@@ -99,7 +99,11 @@ def write_family(made: Family, config: str) -> None:
         draft.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
         draft.replace(made.folder / TABLE)
     except OSError as problem:
-        raise Error(f"the folder cannot be written to: {problem.strerror}", made.folder) from problem
+        raise Error(
+            f"the folder cannot be written to: {problem.strerror}",
+            made.folder,
+            hint="choose another folder with --out, or make room",
+        ) from problem
 
 
 def read_family(folder: str | os.PathLike[str]) -> Family:

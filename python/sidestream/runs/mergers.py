@@ -124,7 +124,11 @@ class MergerTree:
         try:
             write_at_once(path, content)
         except OSError as problem:
-            raise Error(f"the table of links cannot be written: {problem.strerror or problem}", path) from problem
+            raise Error(
+                f"the table of links cannot be written: {problem.strerror or problem}",
+                path,
+                hint="make room, or give yourself the right to write there: chmod u+w FOLDER",
+            ) from problem
         return path
 
     def _walk_back(self, halo: int, step: int) -> Iterator[tuple[int, int]]:
@@ -160,7 +164,9 @@ class MergerTree:
         if step != -1:
             return step
         if not self._row_of:
-            raise Error(f"there are no {self._noun}s at any step")
+            raise Error(
+                f"there are no {self._noun}s at any step", hint="lower the thresholds of the task, and run again"
+            )
         return int(self.halos["step"].max())
 
 

@@ -167,7 +167,11 @@ class Run:
         try:
             return dict(tomllib.loads(path.read_text(encoding="utf-8")))
         except (ValueError, OSError) as problem:
-            raise Error(f"the configuration of the run cannot be read: {problem}", path) from problem
+            raise Error(
+                f"the configuration of the run cannot be read: {problem}",
+                path,
+                hint="mend `config.toml`: `sidestream check RUN/config.toml` says what is wrong",
+            ) from problem
 
     @property
     def status(self) -> str:

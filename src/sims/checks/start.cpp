@@ -87,7 +87,7 @@ core::Error no_checkpoint(const std::string& folder, const std::string& problem)
                      : std::filesystem::exists(folder + "/pending")
                          ? "those in `pending` were never committed: results of before them are missing; `--from` "
                            "begins with the state in one of them"
-                         : "give the folder of a run that wrote checkpoints, or run without --restart");
+                         : "give the folder of a run that wrote checkpoints, or begin anew");
 }
 
 void require_start(const comm::Communicator& world, const RunConfig& config, const RunStart& start) {

@@ -118,6 +118,14 @@ mesh::Layout covers_of(const std::vector<std::vector<Told>>& levels, std::size_t
           static_cast<int>(level)};
 }
 
+std::string where_missing(const Box& domain, const std::vector<Told>& blocks) {
+  constexpr std::size_t many = 4096;  // to look through
+  std::vector<Box> boxes;
+  for (const Told& block : blocks) boxes.push_back(block.box);
+  const std::vector<Box> missing = boxes.size() < many ? pieces_of(domain, boxes).leaves : std::vector<Box>{domain};
+  return fmt::format("the cells {}", to_string(missing.front()));
+}
+
 // Level 0 lies everywhere, and each finer one on the one before.
 void check_cover(const std::vector<std::vector<Told>>& levels, const mesh::Geometry& geometry) {
   const Int3 active = active_axes(geometry.domain);
@@ -143,7 +151,8 @@ void check_cover(const std::vector<std::vector<Told>>& levels, const mesh::Geome
   for (const Told& block : levels.front()) cells += block.box.volume();
   if (const std::int64_t missing = geometry.domain.volume() - cells; missing != 0)
     throw core::Error(fmt::format("{} of {} cells of level 0 belong to no block", missing, geometry.domain.volume()),
-                      "", "the blocks of all ranks together tile the domain");
+                      where_missing(geometry.domain, levels.front()),
+                      "the blocks of all ranks together tile the domain");
   for (std::size_t level = 1; level < levels.size(); ++level)
     for (const Told& block : levels[level]) {
       bool lies_on_any = false;

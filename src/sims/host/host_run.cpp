@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/generations.hpp"
+#include "sims/host/conformance.hpp"
+#include "sims/host/host_checks.hpp"
 #include "sims/host/host_config.hpp"
 #include "sims/host/host_simulation.hpp"
 
@@ -28,6 +32,19 @@ core::Node load(const HostOptions& options) {
 // What the ranks that compute tell the sidecars instead of a description when there will be no run.
 constexpr const char* given_up = "";
 
+// What ends the process where an analysis takes too long would end the program.
+void require_isolated_deadlines(const std::vector<couple::Task>& tasks) {
+  for (const couple::Task& task : tasks)
+    if (task.deadline_s && !task.isolation)
+      throw core::Error("a task with a deadline could end the program", "key `task." + task.name + ".deadline`",
+                        "set `isolate = true` there too: then it is a job of its own, which is ended alone");
+}
+
+std::string knob_said(const couple::Knob& knob) {
+  return fmt::format("`{}` from {} to {}", knob.option.name, knob.option.minimum.value_or(0.0),
+                     knob.option.maximum.value_or(0.0));
+}
+
 bool holds_checkpoints(const std::string& folder) {
   return std::filesystem::exists(folder) && !io::generations_in(folder).empty();
 }
@@ -39,7 +56,12 @@ class HostRun::Impl {
   Impl(const comm::Communicator& every_rank, HostOptions given, Tell given_tell)
       : options(std::move(given)), tell(std::move(given_tell)), world(every_rank.duplicate()) {
     int sidecars = 0;
+    int is_inter = 0;
+    MPI_Comm_test_inter(world.raw(), &is_inter);
+    if (is_inter != 0)
+      throw core::Error("the communicator joins two groups", options.name, "give one whose ranks are one group");
     world.agree_on([&] {
+      if (options.folder.empty()) throw core::Error("`folder` is empty", options.name, "say where the run writes");
       root = load(options);
       // What is due when, and of what, is read when the program has said what there is.
       const couple::CouplingConfig coupling = couple::read_coupling(root);
@@ -48,7 +70,9 @@ class HostRun::Impl {
     });
     is_sidecar = world.rank() >= world.size() - sidecars;
     compute.emplace(world.split(is_sidecar ? 1 : 0, world.rank()));
-    if (!is_sidecar) state.emplace(*compute);
+    if (is_sidecar) return;
+    state.emplace(*compute);
+    conformance = Conformance::wanted(world, *compute);
   }
 
   // On all ranks.
@@ -58,7 +82,10 @@ class HostRun::Impl {
     std::int32_t holds = 0;
     if (world.rank() == 0) holds = holds_checkpoints(options.folder) ? 1 : 0;
     const bool is_there = world.broadcast(holds) != 0;
-    RunStart start{.existing = options.existing, .tells_steps = options.tells_steps};
+    RunStart start{.existing = options.existing,
+                   .tells_steps = options.tells_steps,
+                   .going_on = "`existing` = resume",
+                   .replacing = "`existing` = overwrite"};
     if (start.existing == io::ExistingRun::resume && !is_there) start.existing = io::ExistingRun::overwrite;
     std::optional<RunConfig> config;
     world.agree_on([&] {
@@ -66,14 +93,101 @@ class HostRun::Impl {
         throw core::Error("the folder holds an earlier run", options.folder,
                           "choose another folder, or go on with that run or replace it (`existing`)");
       config = read_run(root, start.existing != io::ExistingRun::resume);
+      require_isolated_deadlines(config->coupling.tasks);
       if (!is_sidecar) static_cast<HostPlan&>(*config->plan).attach(*state, knobs);
     });
     config->coupling.job_program = options.job_program;
-    if (options.catches_signals) catch_stop_signals();
+    if (options.catches_signals) signals.emplace();
     run.emplace(world, std::move(*config), options.folder, start, tell);
   }
 
   HostSimulation& simulation() { return static_cast<HostSimulation&>(run->simulation()); }
+
+  // Throws on all ranks, before anything is done, unless all say the same of the step.
+  void require_step(std::int64_t step, double time) const {
+    const auto say = [&] {
+      std::vector<Saying> all{{"the step", fmt::format("{}", step)},
+                              {"the time", fmt::format("{}", time)},
+                              {"how much is done", fmt::format("{}", state->progress)}};
+      if (const auto scale_factor = state->moment.scale_factor)
+        all.push_back({"the scale factor", fmt::format("{}", *scale_factor)});
+      for (const auto& [name, value] : state->moment.attributes)
+        all.push_back({"the number `" + name + "`", fmt::format("{}", value)});
+      for (std::size_t n = 0; n < knobs.size(); ++n) all.push_back({fmt::format("knob {}", n + 1), knob_said(knobs[n])});
+      return all;
+    };
+    require_alike(*compute, digest_of(say(), state->digest()), [&] {
+      std::vector<Saying> all = say();
+      std::ranges::move(state->sayings(), std::back_inserter(all));
+      return all;
+    });
+    if (!std::isfinite(time))
+      throw core::Error(fmt::format("step {} is at the time {}", step, time), options.name,
+                        "look for what made the time no number");
+    if (step < 0) throw core::Error(fmt::format("the step is {}", step), options.name, "count steps from 0");
+  }
+
+  // A call that the ranks make together, which `sidestream conformance` looks at. `check`: what is wrong where it is
+  // refused.
+  template <typename F>
+  void together(const char* check, const std::string& name, F call) {
+    if (!conformance) return call();
+    conformance->call(name);
+    try {
+      call();
+    } catch (const core::Error& error) {
+      conformance->refused(check, error);
+      throw;
+    }
+  }
+
+  // Arrays are read by `work`, and written where it takes a checkpoint.
+  template <typename F>
+  void reading(F work) {
+    const bool was_restarted = simulation().is_restarted();
+    if (conformance) conformance->before(*state);
+    work();
+    if (conformance && simulation().is_restarted() == was_restarted) conformance->after(*state);
+  }
+
+  void begin(std::int64_t& step, double& time) {
+    compute->agree_on([&] {
+      if (!state->has_mesh())
+        throw core::Error("the run begins without a mesh", options.name, "say first what the mesh and the fields are");
+    });
+    require_step(step, time);
+    is_within = true;
+    state->moment.step = step;
+    state->moment.time = time;
+    core::Node described(core::Node::Members{});
+    described.set("host", node_of(description_of(options.name, *state)));
+    open(world.broadcast(core::to_toml(described)));
+    state->close_list();
+    reading([&] { run->begin(); });
+    step = state->moment.step;
+    time = state->moment.time;
+    leave();
+    is_within = false;
+  }
+
+  void step_taken(std::int64_t step, double time) {
+    mesh::Moment& moment = state->moment;
+    require_step(step, time);
+    state->require_fields();
+    if (step <= moment.step)
+      throw core::Error(fmt::format("step {} comes after step {}", step, moment.step), options.name,
+                        "count steps upwards");
+    if (time < moment.time)
+      throw core::Error(fmt::format("time goes back from {} to {}", moment.time, time),
+                        fmt::format("{}, step {}", options.name, step), "give the time of the program's state");
+    is_within = true;
+    computing.reset();
+    moment.step = step;
+    moment.time = time;
+    reading([&] { run->step_taken(watch.seconds()); });
+    leave();
+    is_within = false;
+  }
 
   // From here on the program computes.
   void leave() {
@@ -89,9 +203,12 @@ class HostRun::Impl {
   std::optional<comm::Communicator> compute;  // on a sidecar: the sidecars
   core::Node root;
   bool is_sidecar = false, loop = false;
+  bool is_within = false;  // a call that the ranks make together; for good where it has failed
   std::optional<HostState> state;
   std::vector<couple::Knob> knobs;
+  std::optional<StopSignals> signals;
   std::optional<SteppedRun> run;
+  std::unique_ptr<Conformance> conformance;
   std::unique_ptr<core::Bill::Part> computing;
   core::Stopwatch watch;
 };
@@ -115,7 +232,8 @@ void HostRun::serve() {
 }
 
 void HostRun::set_mesh(const HostMesh& mesh) {
-  impl_->state->set_mesh(mesh);
+  require_whole();
+  impl_->together("mesh", "set_mesh", [&] { impl_->state->set_mesh(mesh); });
 }
 void HostRun::set_field(HostField field) {
   impl_->state->set_field(std::move(field));
@@ -124,42 +242,34 @@ void HostRun::set_species(HostSpecies species) {
   impl_->state->set_species(std::move(species));
 }
 void HostRun::set_number(const std::string& name, double value) {
-  impl_->state->moment.attributes[name] = value;
+  impl_->state->set_number(name, value);
 }
 void HostRun::set_scale_factor(double scale_factor) {
+  if (!std::isfinite(scale_factor) || scale_factor <= 0.0)
+    throw core::Error(fmt::format("the scale factor is {}", scale_factor), impl_->options.name, "give 1 / (1 + z)");
   impl_->state->moment.scale_factor = scale_factor;
 }
 void HostRun::set_progress(double progress) {
+  if (std::isnan(progress))
+    throw core::Error("the progress is not a number", impl_->options.name, "give it from 0 to 1");
   impl_->state->progress = std::clamp(progress, 0.0, 1.0);
 }
 void HostRun::add_knob(const core::Option& option, double& value) {
+  require_name(option.name.substr(option.name.find('.') + 1), "a knob", "viscosity");
+  if (has_begun())
+    throw core::Error("a knob that the run has not begun with", option.name, "add it before the run begins");
+  if (std::ranges::any_of(impl_->knobs, [&](const couple::Knob& known) { return known.option.name == option.name; }))
+    throw core::Error("there are two knobs of one name", option.name, "choose another name");
+  if (!(value >= option.minimum.value_or(value) && value <= option.maximum.value_or(value)))
+    throw core::Error(fmt::format("a knob is {} at first", value), option.name,
+                      "let it begin within the range that is given");
   impl_->knobs.push_back(couple::make_knob(option, value));
 }
 
 void HostRun::begin(std::int64_t& step, double& time) {
-  Impl& all = *impl_;
-  core::require(!has_begun(), "a run begins once");
-  HostState& state = *all.state;
-  all.compute->agree_on([&] {
-    if (!state.has_mesh())
-      throw core::Error("the run begins without a mesh", all.options.name,
-                        "say first what the mesh and the fields are");
-  });
-  state.moment.step = step;
-  state.moment.time = time;
-  core::Node described(core::Node::Members{});
-  described.set("host", node_of(description_of(all.options.name, state)));
-  const std::string text = core::to_toml(described);
-  all.compute->agree_on([&] {
-    if (all.compute->broadcast(text) != text)
-      throw core::Error("ranks give different quantities or particles", all.options.name,
-                        "all ranks give the same ones in the same order");
-  });
-  all.open(all.world.broadcast(text));
-  all.run->begin();
-  step = state.moment.step;
-  time = state.moment.time;
-  all.leave();
+  require_whole();
+  if (has_begun()) throw core::Error("a run that has begun begins again", impl_->options.name, "begin it once");
+  impl_->together("calls", "begin", [&] { impl_->begin(step, time); });
 }
 
 bool HostRun::has_begun() const {
@@ -192,33 +302,36 @@ std::optional<double> HostRun::next_time(double time) const {
 }
 
 void HostRun::step_taken(std::int64_t step, double time) {
-  Impl& all = *impl_;
-  core::require(has_begun(), "a run has steps when it has begun");
-  all.computing.reset();
-  mesh::Moment& moment = all.state->moment;
-  all.compute->agree_on([&] {
-    if (step <= moment.step)
-      throw core::Error(fmt::format("step {} comes after step {}", step, moment.step), all.options.name,
-                        "count steps upwards");
-  });
-  moment.step = step;
-  moment.time = time;
-  all.run->step_taken(all.watch.seconds());
-  all.leave();
+  require_whole();
+  if (!has_begun())
+    throw core::Error("a step of a run that has not begun", impl_->options.name, "begin it first: what was refused there?");
+  impl_->together("calls", "step", [&] { impl_->step_taken(step, time); });
 }
 
 void HostRun::progress() {
   if (has_begun()) impl_->run->progress();
 }
 
+bool HostRun::is_whole() const {
+  return !impl_->is_within;
+}
+void HostRun::require_whole() const {
+  if (!is_whole())
+    throw core::Error("a call that ranks make together has failed before", impl_->options.name, "close the session");
+}
+
 RunStatus HostRun::end() {
   Impl& all = *impl_;
   if (!has_begun()) {
-    all.world.broadcast(std::string(given_up));
+    if (is_whole()) all.world.broadcast(std::string(given_up));
     return RunStatus::interrupted;
   }
+  if (!is_whole()) return RunStatus::stopped;
   all.computing.reset();
-  return all.run->end(false);
+  RunStatus status = RunStatus::finished;
+  all.together("calls", "close", [&] { status = all.run->end(false); });
+  all.signals.reset();
+  return status;
 }
 
 }  // namespace sidestream::sims

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/redistribute/migration.hpp"
+#include "sims/host/element_types.hpp"
 
 namespace sidestream::sims {
 
@@ -17,36 +21,20 @@ namespace {
 using mesh::BlockTable;
 using mesh::Box;
 
-// Calls `f` with a null pointer of the type of the elements.
-template <typename F>
-void with_type(mesh::ElementType type, F f) {
-  using enum mesh::ElementType;
-  switch (type) {
-    case float32:
-      return f(static_cast<float*>(nullptr));
-    case float64:
-      return f(static_cast<double*>(nullptr));
-    case int8:
-      return f(static_cast<std::int8_t*>(nullptr));
-    case int16:
-      return f(static_cast<std::int16_t*>(nullptr));
-    case int32:
-      return f(static_cast<std::int32_t*>(nullptr));
-    case int64:
-      return f(static_cast<std::int64_t*>(nullptr));
-    case uint8:
-      return f(static_cast<std::uint8_t*>(nullptr));
-    case uint16:
-      return f(static_cast<std::uint16_t*>(nullptr));
-    case uint32:
-      return f(static_cast<std::uint32_t*>(nullptr));
-    case uint64:
-      return f(static_cast<std::uint64_t*>(nullptr));
-    case complex64:
-    case complex128:
-      break;
-  }
-  throw core::Error("a field of complex numbers", "", "give their parts as two fields");
+constexpr std::array<std::string_view, 3> names_of_axes{"x", "y", "z"};
+// What results and events tell of a step by themselves.
+constexpr std::array<std::string_view, 13> names_in_results{"step",  "time",     "redshift", "scale_factor", "progress",
+                                                 "event", "analysis", "task",     "parameters",   "fft_engine",
+                                                 "z",     "wall_s",   "left_s"};
+
+std::vector<Saying> sayings_of(const HostMesh& mesh) {
+  const mesh::Int3 n = mesh.geometry.domain.extent();
+  const auto& [x, y, z] = mesh.geometry.length;
+  const auto& periodic = mesh.geometry.periodic;
+  return {{"the number of cells of the domain", fmt::format("{} x {} x {}", n.x, n.y, n.z)},
+          {"the size of the domain", fmt::format("{} x {} x {}", x, y, z)},
+          {"which axes are periodic", fmt::format("{} {} {}", periodic[0], periodic[1], periodic[2])},
+          {"the unit of length", "\"" + mesh.length_unit + "\""}};
 }
 
 template <typename T>
@@ -57,42 +45,100 @@ T& cell_of(const BlockTable::Block& block, int k, int j, int i) {
 }  // namespace
 
 void HostState::set_mesh(const HostMesh& mesh) {
+  compute_.agree_on([&] { require_domain(mesh); });
+  const std::vector<Saying> said = sayings_of(mesh);
+  require_alike(compute_, digest_of(said), [&] { return said; });
   HostLevels levels = levels_of(compute_, mesh);
   mesh_ = mesh;
   levels_ = std::move(levels);
   fields_.clear();
+  places_.clear();
+  digest_.reset();
 }
 
 void HostState::set_field(HostField field) {
-  const std::string where = fmt::format("field `{}`", field.quantity.name);
+  const std::string& name = field.quantity.name;
+  const std::string where = fmt::format("field `{}`", name);
+  require_name(name, "a field", "temperature");
+  if (std::ranges::find(names_of_axes, name) != names_of_axes.end())
+    throw core::Error("a field has the name of an axis", where, "choose another name, such as `" + name + "_velocity`");
   if (!has_mesh()) throw core::Error("a field without a mesh", where, "say first what the mesh is");
-  if (field.quantity.name.empty()) throw core::Error("a field has no name", "", "name what it is: \"temperature\"");
   if (field.blocks.size() != mesh_.blocks.size())
     throw core::Error(fmt::format("{} pieces of memory for {} blocks", field.blocks.size(), mesh_.blocks.size()), where,
                       "give one for each block of this rank, in the order of the mesh");
   for (const HostMemory& memory : field.blocks)
     if (memory.first == nullptr) throw core::Error("a block of a field has no memory", where, "give where it lies");
   with_type(field.type, [](auto*) {});
-  const auto known =
-      std::ranges::find(fields_, field.quantity.name, [](const HostField& one) { return one.quantity.name; });
-  if (known != fields_.end())
-    *known = std::move(field);
-  else
+  if (is_closed_ && std::ranges::find(names_, name) == names_.end())
+    throw core::Error("a field that the run has not begun with", where, "give all fields before the run begins");
+  digest_.reset();
+  const auto [known, is_new] = places_.try_emplace(name, fields_.size());
+  if (is_new)
     fields_.push_back(std::move(field));
+  else
+    fields_[known->second] = std::move(field);
 }
 
 void HostState::set_species(HostSpecies species) {
   const std::string where = fmt::format("species `{}`", species.name);
-  if (species.name.empty()) throw core::Error("particles have no name", "", "name their kind: \"dark_matter\"");
+  require_name(species.name, "a kind of particles", "dark_matter");
+  for (const HostSpecies::Attribute& attribute : species.attributes)
+    require_name(attribute.name, "an attribute of `" + species.name + "`", "velocity_x");
   const auto is_missing = [](const double* numbers) { return numbers == nullptr; };
   if (species.count > 0 && (species.id == nullptr || std::ranges::any_of(species.position, is_missing) ||
                             std::ranges::any_of(species.attributes, is_missing, &HostSpecies::Attribute::values)))
     throw core::Error("numbers of particles have no memory", where, "give ids, positions and every attribute");
+  if (!std::isfinite(species.mass) || species.mass < 0.0)
+    throw core::Error(fmt::format("particles have the mass {}", species.mass), where, "give 0 where they have none");
   const auto known = std::ranges::find(species_, species.name, &HostSpecies::name);
+  if (is_closed_ && known == species_.end())
+    throw core::Error("particles that the run has not begun with", where, "give all kinds before the run begins");
+  digest_.reset();
   if (known != species_.end())
     *known = std::move(species);
   else
     species_.push_back(std::move(species));
+}
+
+void HostState::set_number(const std::string& name, double value) {
+  require_name(name, "a number", "viscosity");
+  if (std::ranges::find(names_in_results, name) != names_in_results.end())
+    throw core::Error("a number has the name of what results have of their own", "`" + name + "`", "choose another one");
+  moment.attributes[name] = value;
+}
+
+void HostState::close_list() {
+  is_closed_ = true;
+  for (const HostField& field : fields_) names_.push_back(field.quantity.name);
+}
+
+void HostState::require_fields() const {
+  if (fields_.size() == names_.size()) return;
+  for (const std::string& name : names_)
+    if (!places_.contains(name))
+      throw core::Error("the mesh was said anew, and a field was not", fmt::format("field `{}`", name),
+                        "say again where each field lies, after the mesh");
+}
+
+std::vector<Saying> HostState::sayings() const {
+  std::vector<Saying> all;
+  for (std::size_t n = 0; n < fields_.size(); ++n) {
+    const HostField& field = fields_[n];
+    all.push_back({fmt::format("field {}", n + 1),
+                   fmt::format("`{}` [{}], {}, {}", field.quantity.name, field.quantity.unit, to_string(field.type),
+                               field.quantity.is_state ? "part of the state" : "not part of the state")});
+  }
+  for (std::size_t n = 0; n < species_.size(); ++n) {
+    std::string said = fmt::format("`{}` of the mass {}", species_[n].name, species_[n].mass);
+    for (const HostSpecies::Attribute& of : species_[n].attributes) said += fmt::format(", `{}` [{}]", of.name, of.unit);
+    all.push_back({fmt::format("kind {} of particles", n + 1), said});
+  }
+  return all;
+}
+
+std::int64_t HostState::digest() const {
+  if (!digest_) digest_ = digest_of(sayings());
+  return *digest_;
 }
 
 BlockTable HostState::table_of(const HostField& field, int level) const {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 #include "sidestream/sims/host_run.hpp"
+#include "sims/host/host_checks.hpp"
 
 namespace sidestream::sims {
 
@@ -29,6 +31,9 @@ class HostState {
   void set_mesh(const HostMesh& mesh);
   void set_field(HostField field);
   void set_species(HostSpecies species);
+  void set_number(const std::string& name, double value);
+  /// From here on there are these fields, species and numbers of particles.
+  void close_list();
   bool has_mesh() const { return !levels_.layouts.leaves.empty(); }
   const HostMesh& mesh() const { return mesh_; }
   const std::vector<HostField>& fields() const { return fields_; }
@@ -37,6 +42,12 @@ class HostState {
 
   mesh::Moment moment;
   double progress = 0.0;
+
+  /// What all ranks have to say alike of what there is; its digest is kept from one step to the next.
+  std::vector<Saying> sayings() const;
+  std::int64_t digest() const;
+  /// Throws core::Error where the mesh was said anew and fields were not, since then. Local, and alike on all ranks.
+  void require_fields() const;
 
   mesh::Snapshot snapshot() const;
   /// Fills the memory of fields that are state; keeps the particles for the host to take.
@@ -53,7 +64,11 @@ class HostState {
   HostMesh mesh_;
   HostLevels levels_;
   std::vector<HostField> fields_;
+  std::map<std::string, std::size_t> places_;  // of fields, by their names
+  std::vector<std::string> names_;             // of the fields that a run has begun with
   std::vector<HostSpecies> species_;
+  bool is_closed_ = false;
+  mutable std::optional<std::int64_t> digest_;
 };
 
 }  // namespace sidestream::sims

@@ -64,6 +64,8 @@ class BetweenSteps {
 
   void begin(const RunStart& start) {
     tells_steps_ = start.tells_steps;
+    going_on_ = start.going_on;
+    replacing_ = start.replacing;
     write_start();
     bill_.begin_rest();
     if (start.existing == io::ExistingRun::resume) {
@@ -354,11 +356,12 @@ class BetweenSteps {
     if (losses.checkpoints > 0)
       return "the warnings above and the events `checkpoint_failed` say why; no restart is possible";
     if (!losses.can_be_made_again()) return "the warnings above and the events `analysis_failed` say why";
-    if (is_interrupted()) return "go on with `--restart`, which makes them again";
+    if (is_interrupted()) return fmt::format("go on with {}, which makes them again", going_on_);
     return io::generations_in(folder_.path()).empty()
-               ? "there is no checkpoint of before: make room, then run again with `--overwrite`"
-               : "make room, then go on with `--restart`: it begins with the newest checkpoint of before and makes "
-                 "them again";
+               ? fmt::format("there is no checkpoint of before: make room, then run again with {}", replacing_)
+               : fmt::format("make room, then go on with {}: it begins with the newest checkpoint of before and makes "
+                             "them again",
+                             going_on_);
   }
 
   void report(const Losses& losses) const {
@@ -412,6 +415,7 @@ class BetweenSteps {
   double first_progress_ = 0.0;
   double wall_s_ = 0.0;  // since the start, agreed on before the step
   bool tells_steps_ = true;
+  std::string going_on_, replacing_;
   End end_ = End::none;
   std::optional<RunStatus> status_;  // when no step follows
 };

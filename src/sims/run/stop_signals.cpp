@@ -1,5 +1,6 @@
 #include "sims/run/stop_signals.hpp"
 
+#include <array>
 #include <csignal>
 
 #include "sidestream/sims/run.hpp"
@@ -16,10 +17,26 @@ extern "C" void remember_stop_signal(int number) {
   if (number == SIGINT) was_interrupted = 1;
 }
 
+constexpr std::array numbers{SIGINT, SIGTERM, SIGUSR1};
+
 }  // namespace
 
-void catch_stop_signals() {
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) std::signal(number, remember_stop_signal);
+StopSignals::StopSignals() {
+  stop_signal = 0;
+  was_interrupted = 0;
+  struct sigaction action {};
+  action.sa_handler = remember_stop_signal;
+  action.sa_flags = SA_RESTART;
+  for (std::size_t n = 0; n < numbers.size(); ++n) ::sigaction(numbers[n], &action, &before_[n]);
+}
+
+// What the program has set meanwhile stays.
+StopSignals::~StopSignals() {
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    struct sigaction now {};
+    if (::sigaction(numbers[n], nullptr, &now) == 0 && now.sa_handler == remember_stop_signal)
+      ::sigaction(numbers[n], &before_[n], nullptr);
+  }
 }
 
 int take_stop_signal() {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sidestream/comm/communicator.hpp"
+#include "sidestream/mesh/geometry.hpp"
+#include "sidestream/sims/host_run.hpp"
+
+namespace sidestream::sims {
+
+/// Something that all ranks have to say alike, and what this one says of it.
+struct Saying {
+  std::string of, said;
+};
+
+/// Of what is said, to see quickly whether it is alike.
+std::int64_t digest_of(const std::vector<Saying>& sayings, std::int64_t before = 0);
+
+/// Throws core::Error on all ranks, with the first rank that differs from rank 0 and in what, unless all have the same
+/// `digest`; `sayings` are made only then. Collective; one small exchange where they are alike.
+void require_alike(const comm::Communicator& comm, std::int64_t digest,
+                   const std::function<std::vector<Saying>()>& sayings);
+
+/// Throws core::Error unless results and files may use the name. `what`: "a field".
+void require_name(const std::string& name, const std::string& what, const std::string& example);
+
+/// Throws core::Error unless there may be such a domain and such rims.
+void require_domain(const HostMesh& mesh);
+
+}  // namespace sidestream::sims

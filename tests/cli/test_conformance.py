@@ -1,0 +1,202 @@
+"""`sidestream conformance`: good programs pass on any ranks, and each fault is named with field, block, rank and cell."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from calls import command
+from hosts import HOSTS, c_program, fortran_program
+from sidestream.launch.launcher import mpi_environment
+
+TASKS = '[task.slice]\nanalysis = "slice"\nfields = ["{field}"]\nevery = 40\n'
+
+
+def checked(
+    folder: Path, ranks: int, *line: object, patience: float = 10.0
+) -> tuple[int, dict[str, list[dict[str, str]]]]:
+    """The exit code, and the findings of each check."""
+    words = ["conformance", "--json", "--patience", str(patience), "--", "mpirun", "-n", str(ranks), *map(str, line)]
+    done = command(folder, *words, **mpi_environment(os.environ, ranks))
+    assert done.stdout, done.stderr
+    findings: dict[str, list[dict[str, str]]] = {}
+    for one in json.loads(done.stdout)["checks"]:
+        findings.setdefault(one["check"], []).append(one)
+    return done.returncode, findings
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[object], str]]:
+    folder = tmp_path_factory.mktemp("programs")
+    return {
+        "wave": ([c_program(folder, HOSTS / "wave.c")], "height"),
+        "heat": ([fortran_program(folder, HOSTS / "heat.f90")], "temperature"),
+        "pulse": ([sys.executable, HOSTS / "pulse.py"], "height"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks"), [("wave", 1), ("wave", 3), ("heat", 2), ("heat", 4), ("pulse", 1), ("pulse", 4)]
+)
+def test_a_good_program_passes(
+    name: str, ranks: int, programs: dict[str, tuple[list[object], str]], tmp_path: Path
+) -> None:
+    line, field = programs[name]
+    (tmp_path / "tasks.toml").write_text(TASKS.format(field=field) + "[run]\nmax_steps = 6\n")
+    code, findings = checked(tmp_path, ranks, *line, "tasks.toml", "run")
+    assert code == 0, findings
+    assert set(findings) == {"mesh", "ghosts", "units", "order", "memory", "calls"}
+    assert not [one for of_check in findings.values() for one in of_check if one["verdict"] == "wrong"]
+    good = {check for check, of_check in findings.items() if of_check[0]["verdict"] == "good"}
+    assert good >= {"mesh", "units", "memory", "calls"}
+    assert ("order" in good) == ((name, ranks) != ("pulse", 1))  # a cube
+    assert ("ghosts" in good) == (name != "pulse")  # which declares none
+
+
+BAD = """
+import sys, threading, time
+import numpy as np
+from mpi4py import MPI
+import sidestream
+fault, world = sys.argv[1], MPI.COMM_WORLD
+N = 12
+with sidestream.session("tasks.toml", "run", comm=world, quiet=True) as run:
+    comm = run.comm
+    rank, ranks = comm.rank, comm.size
+    first, last = N * rank // ranks, N * (rank + 1) // ranks
+    z, y, x = np.meshgrid(np.arange(first, last), np.arange(N), np.arange(N + 4), indexing="ij")
+    u = np.zeros((last - first + 2, N + 2, N + 6))
+    inside = u[1:-1, 1:-1, 1:-1]
+
+    def advance(t):
+        inside[:] = 2 + np.cos(2 * np.pi * (z + t) / N) + np.cos(2 * np.pi * y / N) + 0.5 * np.cos(2 * np.pi * x / (N + 4))
+        below, above = (rank - 1) % ranks, (rank + 1) % ranks
+        if fault == "ghosts" and rank == 1:
+            inside[0, 3, 4] += 7.0  # as if it were sent before it was ready
+        comm.Sendrecv(u[1].copy(), below, recvbuf=(top := np.empty_like(u[0])), source=above)
+        comm.Sendrecv(u[-2].copy(), above, recvbuf=(bottom := np.empty_like(u[0])), source=below)
+        u[-1], u[0] = top, bottom
+        if fault == "ghosts" and rank == 1:
+            inside[0, 3, 4] -= 7.0
+        u[:, 0], u[:, -1] = u[:, -2], u[:, 1]
+        u[..., 0], u[..., -1] = u[..., -2], u[..., 1]
+
+    advance(0)
+    lo = first - 1 if fault == "overlap" and rank == 1 else first
+    hi = last - 1 if fault == "hole" and rank == ranks - 1 else last
+    try:
+        run.mesh((N, N, N + 4), blocks=np.s_[lo:hi, :, :], ghosts=1)
+    except sidestream.Error:
+        sys.exit(0)
+    wide = np.pad(u, ((hi - lo - last + first, 0), (0, 0), (0, 0)))
+    shown = wide
+    if fault == "order":  # numbers of a Fortran-ordered array, said to be those of C
+        shown = np.zeros_like(u)
+    unit = {"unit": "Kelvins", "no unit": "", "cgs": "g/cm^3"}.get(fault, "K")
+    run.field("height", shown, unit=unit)
+    if fault == "cgs":
+        run.field("other", shown.copy(), unit="m/s")
+    if fault == "units of ranks":
+        run.field("height", shown, unit="K" if rank == 0 else "J")
+
+    def put():
+        if fault == "order":
+            shown.reshape(-1)[:] = u.ravel(order="F")
+
+    put()
+    try:
+        run.begin()
+    except sidestream.Error:
+        sys.exit(0)
+    is_over = False
+
+    def scribble():
+        while not is_over:
+            shown[1, 2, 3] += 1.0
+
+    if fault == "thread" and rank == 1:
+        threading.Thread(target=scribble, daemon=True).start()
+    if fault == "freed" and rank == 1:
+        import ctypes, mmap
+        size = shown.nbytes
+        memory = mmap.mmap(-1, size)
+        moved = np.frombuffer(memory, count=shown.size).reshape(shown.shape)
+        moved[:] = shown
+        run.field("height", moved, unit=unit)
+        libc = ctypes.CDLL(None)
+        libc.munmap(ctypes.c_void_p(moved.ctypes.data), ctypes.c_size_t(size))
+    for step in range(1, 5):
+        advance(step)
+        if fault != "freed" or rank != 1:
+            put()
+        if fault == "skips" and rank == 1 and step == 3:
+            comm.Barrier()
+        try:
+            run.step(step, float(step) if fault != "times" or rank != 1 else step + 0.5)
+        except sidestream.Error:
+            break
+    is_over = True
+    import os
+    if fault == "freed":
+        sys.stdout.flush()
+        os._exit(0)
+"""
+FAULTS: dict[str, tuple[str, str, list[str]]] = {
+    "hole": ("mesh", "cells of level 0 belong to no block", ["the cells ["]),
+    "overlap": ("mesh", "two blocks have cells in common", ["rank 1", "rank 0"]),
+    "ghosts": ("ghosts", "a ghost cell is", ["field `height`", "block 0", "rank 0", "cell 4 3 4", "rank 1"]),
+    "unit": ("units", "there is no unit `Kelvins`", ["field `height`"]),
+    "order": ("order", "the other way around", ["field `height`"]),
+    "thread": ("memory", "another thread writes", ["field `height`", "block 0", "rank 1", "cell 2 1 4"]),
+    "freed": ("memory", "its memory is not there", ["field `height`", "block 0", "rank 1"]),
+    "skips": ("calls", "it does not come to `step`, call 5 of the others", ["rank 1", "the 4th"]),
+    "times": ("calls", "the time is 1.5 on rank 1, and 1 on rank 0", []),
+    "units of ranks": ("calls", "field 1 is `height` [J]", ["[K]", "rank 1 of 3"]),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named_with_its_place(fault: str, tmp_path: Path) -> None:
+    check, message, words = FAULTS[fault]
+    (tmp_path / "bad.py").write_text(BAD)
+    (tmp_path / "tasks.toml").write_text(TASKS.format(field="height").replace("40", "1"))
+    code, findings = checked(tmp_path, 3, sys.executable, "bad.py", fault, patience=3.0)
+    assert code == 1, findings
+    wrong = [one for one in findings[check] if one["verdict"] == "wrong"]
+    assert any(message in one["message"] for one in wrong), findings
+    text = " ".join(one["message"] + " " + one["where"] for one in wrong)
+    assert not [word for word in words if word not in text], text
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"), [("no unit", "no unit is told"), ("cgs", "units of cgs beside those of SI")]
+)
+def test_what_may_be_meant_is_a_note(fault: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(BAD)
+    (tmp_path / "tasks.toml").write_text(TASKS.format(field="height"))
+    code, findings = checked(tmp_path, 2, sys.executable, "bad.py", fault)
+    assert code == 0, findings
+    (note,) = [one for one in findings["units"] if one["verdict"] == "note"]
+    assert message in note["message"]
+
+
+def test_a_program_without_a_session_and_one_that_is_not_there_are_told(tmp_path: Path) -> None:
+    done = command(tmp_path, "conformance", "--", "true")
+    assert done.returncode == 1
+    assert "opened no session" in done.stderr
+    lost = command(tmp_path, "conformance", "--", "./nothing_here")
+    assert lost.returncode == 1
+    assert "cannot start `./nothing_here`" in lost.stderr
+
+
+def test_the_table_is_for_reading(programs: dict[str, tuple[list[object], str]], tmp_path: Path) -> None:
+    line, field = programs["wave"]
+    (tmp_path / "tasks.toml").write_text(TASKS.format(field=field) + "[run]\nmax_steps = 2\n")
+    words = ["conformance", "--", "mpirun", "-n", "2", *map(str, line), "tasks.toml", "run"]
+    done = command(tmp_path, *words, **mpi_environment(os.environ, 2))
+    assert done.returncode == 0
+    assert "ok    mesh     each cell of the domain lies in one block" in done.stdout
