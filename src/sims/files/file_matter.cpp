@@ -74,7 +74,8 @@ Levels deposited(const comm::Communicator& world, const mesh::Snapshot& file, co
   levels.front() = std::move(particles);
   redistribute::migrate_levels(world, hierarchy, levels, 0, solvers::cloud_margin);
   Levels dealt;  // as a run deals its blocks, which may be otherwise than those of the file lie
-  for (int level = 0; level <= hierarchy.finest_level(); ++level) dealt.emplace_back(hierarchy.layout(level), file.rank);
+  for (int level = 0; level <= hierarchy.finest_level(); ++level)
+    dealt.emplace_back(hierarchy.layout(level), file.rank);
   solvers::RefinedParticleMesh(world, hierarchy, total).deposit(levels, std::vector<double>(levels.size()), dealt);
   for (std::size_t level = 0; level < density.size(); ++level)
     redistribute::Redistribution(world, dealt[level].layout(), density[level].layout())
