@@ -122,7 +122,7 @@ def test_warnings_of_the_program_are_passed_on_and_notices_and_step_lines_are_no
     assert "warning: the box is small" in done.stderr
     assert "notice" not in done.stderr
     assert "----" not in done.stderr
-    assert "a step" not in done.stderr
+    assert "z 49.000" not in done.stderr
 
 
 def test_a_rank_that_is_killed_is_named(config: Path, sidestream: CommandLine) -> None:
@@ -219,7 +219,20 @@ def test_a_terminal_shows_a_bar_with_what_each_analysis_did(config: Path, tmp_pa
     assert process.wait(timeout=60) == 0
     assert re.search(r"step \d+  z [\d.]+", shown)
     assert "100 %" in shown
+    assert re.search(r"[\d.]+ s( to [\d.]+ s)? a step", shown)
     assert "halos: 3 halos at z" in shown
+
+
+def test_lines_tell_rate_what_is_left_and_what_sidecars_are_at(config: Path, sidestream: CommandLine) -> None:
+    done = sidestream("run", config, "-n", 1, "--set", "fake.mode=long", "--set", "fake.sidecars=1")
+
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if re.match(r"step \d+  z ", line)]
+    assert any(
+        re.search(r" \d+ %  [\d.]+ s( to [\d.]+ s)? left  [\d.]+ s( to [\d.]+ s)? a step  sidecars: halos of", line)
+        for line in lines
+    ), lines
+    assert any("steps behind" in line for line in lines)
 
 
 def read_all(controller: int) -> str:

@@ -3,7 +3,7 @@
 
 `--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy, full,
 full-at-once (before a checkpoint), long... (some seconds), files (it writes checkpoints, one of which fails), torn
-(events are lost).
+(events are lost). With `fake.sidecars` an analysis takes ten steps.
 """
 
 import json
@@ -32,7 +32,7 @@ def main() -> int:
     if mode == "silent-fail":
         return 3
     if rank == 0:
-        return work(out, "--restart" in options, mode, stop)
+        return work(out, "--restart" in options, settings, stop)
     while not stop.asked and not (out / "done").exists():
         time.sleep(0.02)
     return 0
@@ -78,7 +78,8 @@ class Stop:
         self.asked = True
 
 
-def work(out: Path, restart: bool, mode: str, stop: Stop) -> int:
+def work(out: Path, restart: bool, settings: dict[str, str], stop: Stop) -> int:
+    mode = settings.get("fake.mode", "work")
     out.mkdir(parents=True, exist_ok=True)
     (out / "done").unlink(missing_ok=True)
     (out / "config.toml").write_text('simulation = "cosmology"\n[task.halos]\nanalysis = "halos"\n')
@@ -100,8 +101,14 @@ def work(out: Path, restart: bool, mode: str, stop: Stop) -> int:
             write("step", step=step, redshift=redshift, wall_s=0.02, progress=step / steps)
             if step % 5 == 0:
                 common = {"task": "halos", "step": step, "redshift": redshift}
-                write("publish", **common, pack_s=0.001, wait_s=0.0, bytes=4096, action="sent")
-                write("analysis", **common, start=0.0, wait_s=0.0, compute_s=0.004, summary="3 halos")
+                write("publish", **common, transport="in-transit", pack_s=0.001, wait_s=0.0, bytes=4096, action="sent")
+                if "fake.sidecars" in settings and step % 20 == 5:  # its analysis takes ten steps
+                    write("analysis_begun", **common, analysis="halos", group="sidecar")
+                if "fake.sidecars" not in settings:
+                    write("analysis", **common, start=0.0, wait_s=0.0, compute_s=0.004, summary="3 halos")
+                elif step % 20 == 15:
+                    ended = common | {"step": step - 10, "group": "sidecar"}
+                    write("analysis", **ended, start=0.0, wait_s=0.0, compute_s=0.2, summary="3 halos")
             if mode == "files" and step % 5 == 0:
                 write("checkpoint", step=step, path=f"{out}/chk{step:05d}.hdf5_chk", bytes=21000000, write_s=0.25)
             if mode == "files" and step == 3:

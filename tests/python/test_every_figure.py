@@ -250,7 +250,7 @@ def test_the_numbers_are_those_that_are_drawn(drawn: dict[str, Picture], tmp_pat
     assert np.allclose([float(row["x"]) for row in rows], line.get_xdata())
     assert np.allclose([float(row["y"]) for row in rows], line.get_ydata())
     with xr.open_dataset(tmp_path / "spectra-spectra.nc", engine="h5netcdf") as opened:
-        first = next(iter(opened.data_vars.values()))
+        first = next(one for one in opened.data_vars.values() if one.attrs["series"] == line.get_label())
         assert np.allclose(first, line.get_ydata())
         assert first.attrs["units"] == "(h^-1Mpc)^3"
         assert opened[first.dims[0]].attrs["units"] == "h Mpc^-1"
@@ -320,3 +320,14 @@ def test_the_report_links_the_numbers_of_every_figure(tmp_path: Path) -> None:
     assert len(links) == 2 * page.count("<img ")
     assert all((folder / link).stat().st_size > 0 for link in links)
     assert "color-scheme: light dark" in page
+
+
+def test_a_report_that_cannot_write_the_numbers_has_its_figures(tmp_path: Path) -> None:
+    from sidestream.report import write_report
+
+    folder = synthetic.write_run(tmp_path / "demo", steps=10)
+    (folder / "report.data").write_text("in the way of the folder")
+    page = write_report(sidestream.open(folder)).read_text(encoding="utf-8")
+
+    assert page.count("<img ") > 5
+    assert "download" not in page

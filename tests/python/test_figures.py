@@ -102,7 +102,7 @@ def test_pictures_of_a_simulation_without_redshift_tell_the_time_and_no_unit_of_
 
     picture = next(iter(pictures(Run(own_run), "picture")))
 
-    assert {axes.get_title(loc="left") for axes in picture.figure.axes[:-1]} == {"t = 0.25"}
+    assert {axes.get_title(loc="left") for axes in picture.figure.axes} == {"t = 0.25"}
     assert picture.figure.axes[0].get_xlabel() == "x"
 
 

@@ -121,7 +121,7 @@ def test_the_line_tells_what_sidecars_are_at_what_waits_and_how_far_they_are_beh
     progress = followed(clock)
     assert progress.headline == "step 12  z 8.8"
     assert progress.details == (
-        "12 %  1 s a step  88 s left  sidecars: idle, 3 waiting (63 MB), 8 steps behind  waited 0.3 s"
+        "12 %  88 s left  1 s a step  sidecars: idle, 3 waiting (63 MB), 8 steps behind  waited 0.3 s"
     )
 
     progress.take({"event": "receive", "t": 12.0, "group": "sidecar", "step": 4})

@@ -108,7 +108,7 @@ def _histograms(task: str, table: xr.Dataset) -> Picture:
                 axes.plot(table["deviation"], np.where(density > 0, density, np.nan), color=colour, label=label)
             draw_normal(axes, np.asarray(table["deviation"]))
             show_densities(axes)
-            axes.set_title(kind)
+            axes.set_title(f"{kind}, {moment(table)}")
         panels[0].set_ylabel("probability density")
         panels[0].legend()
     caption = f"How often velocity differences over separations r{unit_label(table, 'separation')} are how large."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from .picture import FAINT, MUTED, VIOLET, Picture, look
+from .picture import FAINT, MUTED, VIOLET, Picture, look, moment
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,7 +57,7 @@ def _diagram(task: str, table: xr.Dataset, birth: np.ndarray, death: np.ndarray)
             rasterized=seen.sum() > MOST_MARKS,
         )
         axes.set(xlabel=f"death: density at the saddle {unit}", ylabel=f"birth: density at the maximum {unit}")
-        axes.set_title(f"Persistence of {table.attrs.get('field', 'the field')}")
+        axes.set_title(f"Persistence of {table.attrs.get('field', 'the field')}, {moment(table)}")
         axes.text(0.98, 0.03, f"{seen.sum()} branches", transform=axes.transAxes, ha="right", color=MUTED)
     caption = (
         "Each dot is a peak of the density and the saddle at which its region joins that of a higher one; the further "

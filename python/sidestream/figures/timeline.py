@@ -22,6 +22,7 @@ BEHIND = "writing behind the run"
 RECEIVE, IDLE = "receiving", "idle"
 _COLOURS = {STEP: BLUE, PACK: AMBER, WAIT: RED, WRITE: GREY, BEHIND: "#c3ccd4", RECEIVE: "#8ec8f6", IDLE: "#e3e8ed"}
 TITLE = "Who computed and who waited"
+APART = 0.08  # of the time that is shown, between two redshifts
 NEGLIGIBLE_S = 5e-4  # what took less is not drawn
 REDSHIFTS_IN, GROUPS_IN = 0.2, 1.15  # inches above and beside the lanes, for redshifts and for names of groups
 TOGETHER_S = 0.005  # publishes that end within this time of each other were one, shared among tasks
@@ -187,7 +188,11 @@ def _mark_redshifts(axes: Any, events: Events, end: float) -> bool:
     steps = [step for step in events.of("step") if "redshift" in step]
     if len(steps) < 2 or number(steps[0], "redshift") <= number(steps[-1], "redshift"):
         return False
-    chosen = [min(steps, key=lambda step: abs(step["t"] - share * end)) for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
+    chosen: list[Event] = []
+    for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
+        nearest = min(steps, key=lambda step: abs(step["t"] - share * end))
+        if not chosen or nearest["t"] > chosen[-1]["t"] + APART * end:
+            chosen.append(nearest)
     top = axes.secondary_xaxis("top")
     top.set_xticks([step["t"] for step in chosen], [f"z = {number(step, 'redshift'):.3g}" for step in chosen])
     top.tick_params(length=3, labelsize=8.5)

@@ -157,7 +157,8 @@ def _arrays(path: Path, name: str) -> dict[str, tuple[Any, str]]:
     try:
         found = _in_numpy(path, name) if inside is None else _in_hdf5(*inside)
     except (OSError, ValueError, KeyError, EOFError) as problem:
-        raise Error(f"the arrays cannot be read: {problem}", path) from problem
+        hint = "the file is damaged or was cut: write it again, with numpy.save or h5py"
+        raise Error(f"the arrays cannot be read: {problem}", path, hint) from problem
     if not found:
         raise Error("there is no array of three axes", path, "name a data set: FILE.h5:/GROUP/NAME")
     _check(path, {field: values for field, (values, _) in found.items()})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 10.0
 LINE_EVERY_SHARE = 0.05
-BAR_WIDTH = 16
+BAR_WIDTH = 24
 QUIET_LINE_EVERY_S = 30.0  # where no step ends: silence would look like a run that hangs
 
 
@@ -103,14 +103,15 @@ class LiveView:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.spinner import Spinner
-        from rich.table import Column, Table
+        from rich.table import Table
         from rich.text import Text
 
         progress = self._progress
-        row = Table.grid(Column(), Column(no_wrap=True), Column(), Column(), padding=(0, 2))
+        row = Table.grid(padding=(0, 2))
         bar = ProgressBar(total=1.0, completed=progress.done, width=BAR_WIDTH, pulse=progress.step is None)
-        row.add_row(Spinner("dots"), Text(progress.headline, style="bold"), bar, Text(progress.details))
+        row.add_row(Spinner("dots"), Text(progress.headline, style="bold"), bar, Text(progress.estimate))
+        state = [Text(f"   {progress.state}", no_wrap=True, overflow="ellipsis")] if progress.state else []
         tasks = [
             Text(f"   {text}", style="dim", no_wrap=True, overflow="ellipsis") for text in progress.analyses.values()
         ]
-        return Group(row, *tasks)
+        return Group(row, *state, *tasks)

@@ -11,6 +11,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -40,10 +41,11 @@ class Shown:
     @classmethod
     def of(cls, picture: Picture, folder: Path | None = None) -> Shown:
         """Draws a picture, and writes what it shows as files below the folder of the page, if that is given."""
-        address = picture.data_uri()
-        files = [] if folder is None else [f"{FIGURES}/{picture.name}.{end}" for end in ("csv", "nc")]
+        address, files = picture.data_uri(), []
         if folder is not None:
-            picture.write_numbers(folder / FIGURES)
+            with suppress(OSError):  # where there is no room, a page without links is better than none
+                picture.write_numbers(folder / FIGURES)
+                files = [f"{FIGURES}/{picture.name}.{end}" for end in ("csv", "nc")]
         return cls(picture.name, picture.title, picture.caption, address, picture.wide, picture.numbers, files)
 
 
@@ -61,7 +63,8 @@ def draw(run: Run, tell: Tell = lambda _: None) -> Drawn:
 
     The numbers of each picture are written beside the page. `tell` takes a line whenever a task is drawn.
     """
-    (run.folder / FIGURES).mkdir(exist_ok=True)
+    with suppress(OSError):
+        (run.folder / FIGURES).mkdir(exist_ok=True)
     parts = [partial(_task, run.folder, task) for task in sorted(run.tasks, key=partial(_rank_of, run))]
     drawn = Drawn()
     for part in _each([*parts, partial(_whole, run.folder)], tell):

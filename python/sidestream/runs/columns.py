@@ -6,7 +6,7 @@ one; here the file is walked once, and xarray gets what was in it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,8 +111,22 @@ def _values(column: h5py.Dataset) -> np.ndarray:
     return np.asarray(column.asstr()[()] if h5py.check_string_dtype(column.dtype) else column[()])
 
 
-def _attributes(stored: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _plain(stored[name]) for name in stored if name not in _OF_THE_FORMAT}
+def _attributes(stored: h5py.AttributeManager) -> dict[str, Any]:
+    """All that are not of the format; numbers and fixed texts past the conveniences of h5py, which cost most."""
+    import h5py
+
+    found: dict[str, Any] = {}
+    for name in stored:
+        if name in _OF_THE_FORMAT:
+            continue
+        attribute = h5py.h5a.open(stored._id, name.encode())
+        if attribute.dtype.kind in "iufS" and attribute.shape is not None:
+            value = np.empty(attribute.shape, attribute.dtype)
+            attribute.read(value)
+            found[name] = _plain(value[()])
+        else:
+            found[name] = _plain(stored[name])
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -88,11 +88,20 @@ class Progress:
         return self.pace.left(self.now_s) if self.done < 1.0 else None
 
     @property
-    def details(self) -> str:
-        """What stands behind the headline: share, rate, what is left, those who analyse, and what is waited for."""
-        parts = [percent(self.done), self._rate(), f"{self.left} left" if self.left else ""]
-        parts += [self.sidecars.in_words(self.step, self.now_s), self._waits()]
+    def estimate(self) -> str:
+        """The share that is done and what is left, such as `41 %  3 min 20 s left`."""
+        return f"{percent(self.done)}  {self.left} left" if self.left else percent(self.done)
+
+    @property
+    def state(self) -> str:
+        """How the run goes: its rate, those who analyse, and what is waited for."""
+        parts = [self._rate(), self.sidecars.in_words(self.step, self.now_s), self._waits()]
         return "  ".join(part for part in parts if part)
+
+    @property
+    def details(self) -> str:
+        """All that stands behind the headline."""
+        return "  ".join(part for part in (self.estimate, self.state) if part)
 
     def _rate(self) -> str:
         if self.pace.step_s is None:

@@ -47,7 +47,7 @@ class OpenedRun(Run):
 
         Example:
             >>> sidestream.open("runs/demo").watch()
-            step 120  z 3.02  66 %  0.62 s a step  35 s left  sidecars: idle
+            step 120  z 3.02  66 %  35 s left  0.62 s a step  sidecars: idle
         """
         from .watching import watch
 

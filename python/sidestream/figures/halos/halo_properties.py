@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ..picture import AMBER, BLUE, INK, MUTED, TEAL, VIOLET, Picture, look, unit_label
+from ..picture import AMBER, BLUE, INK, MUTED, TEAL, VIOLET, Picture, look, moment, unit_label
 from .mass_function import FINE_SPHERE, RESOLVED, size_column, with_fine_spheres
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def properties(task: str, halos: xr.Dataset) -> Picture | None:
             panel(axes, resolved)
             for panel, axes in zip(drawn, figure.subplots(1, len(drawn), squeeze=False)[0], strict=True)
         ]
+        first = figure.axes[0]
+        first.set_title(f"{first.get_title(loc='left')}, {moment(halos)}")
     share = (
         f"{resolved.sizes['halo']} of {halos.sizes['halo']} halos, those of at least {RESOLVED} {size_column(halos)}. "
     )
