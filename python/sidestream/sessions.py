@@ -152,7 +152,7 @@ class Session:
             found = _blocks_of(blocks, levels, cells[3 - len(shape) :])
             unit = _text(unit, "unit")
         except Error as caught:
-            problem = (caught.what, caught.where, caught.hint)
+            problem, unit = (caught.what, caught.where, caught.hint), ""
         with translated_errors():
             self._present.set_mesh(
                 cells=cells[::-1],
