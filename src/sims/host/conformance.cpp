@@ -100,7 +100,8 @@ void Conformance::call(const std::string& name) {
       is_alone_ = true;
       // What comes later goes where the call waits for it.
       (void)new std::vector<char>(std::move(all));
-      write(nlohmann::json{{"kind", "waits"}, {"rank", rank_}, {"number", calls_}, {"call", name}, {"seconds", patience_s_}}
+      write(nlohmann::json{
+          {"kind", "waits"}, {"rank", rank_}, {"number", calls_}, {"call", name}, {"seconds", patience_s_}}
                 .dump());
       throw core::Error(fmt::format("other ranks have not come for {:.3g} s", patience_s_), name,
                         "let all ranks that compute make the same calls");
@@ -111,7 +112,8 @@ void Conformance::call(const std::string& name) {
     const std::string other = &all[longest_call * static_cast<std::size_t>(rank)], first = all.data();
     if (other == first) continue;
     const core::Error error(fmt::format("rank {} calls {}, and rank 0 {}", rank, other, first),
-                            fmt::format("call {} of the run", calls_), "let all ranks that compute make the same calls");
+                            fmt::format("call {} of the run", calls_),
+                            "let all ranks that compute make the same calls");
     refused("calls", error);
     throw error;
   }
@@ -148,12 +150,13 @@ void Conformance::after(const HostState& state) {
       const mesh::Box all = state.mesh().blocks[n].box.grown(state.mesh().ghosts.layers);
       const auto at = std::distance(copies[n].begin(), was);
       const std::ptrdiff_t row = all.extent().x, plane = row * all.extent().y;
-      finding = {"memory",
-                 "wrong",
-                 field.quantity.name,
-                 fmt::format("it changed from {:.6g} to {:.6g} while the run read it: another thread writes", *was, *is),
-                 static_cast<std::int64_t>(n),
-                 fmt::format("{} {} {}", all.lo.x + at % row, all.lo.y + at % plane / row, all.lo.z + at / plane)};
+      finding = {
+          "memory",
+          "wrong",
+          field.quantity.name,
+          fmt::format("it changed from {:.6g} to {:.6g} while the run read it: another thread writes", *was, *is),
+          static_cast<std::int64_t>(n),
+          fmt::format("{} {} {}", all.lo.x + at % row, all.lo.y + at % plane / row, all.lo.z + at / plane)};
     }
     tell(finding);
   }
@@ -190,8 +193,12 @@ void Conformance::tell_fields(const HostState& state) {
 
 void Conformance::tell(const RimFinding& finding) {
   if (!told_.insert(finding.check + '\n' + finding.field + '\n' + finding.verdict).second) return;
-  nlohmann::json line{{"kind", "finding"},         {"rank", rank_},           {"step", step_},
-                      {"check", finding.check},    {"verdict", finding.verdict}, {"field", finding.field},
+  nlohmann::json line{{"kind", "finding"},
+                      {"rank", rank_},
+                      {"step", step_},
+                      {"check", finding.check},
+                      {"verdict", finding.verdict},
+                      {"field", finding.field},
                       {"message", finding.message}};
   if (finding.block >= 0) line["block"] = finding.block;
   if (!finding.cell.empty()) line["cell"] = finding.cell;

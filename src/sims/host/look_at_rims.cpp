@@ -66,7 +66,8 @@ std::vector<Numbers> filled(const comm::Communicator& compute, const HostMesh& m
       const Box& box = mesh.blocks[n].box;
       const Box all = box.grown(mesh.ghosts.layers), wide = box.grown(rim), needed = box.grown(within);
       boxes.push_back(box);
-      auto source = redistribute::packed_memory(own[n].data() + index_in(all, box.lo.z, box.lo.y, box.lo.x), all.extent());
+      auto source =
+          redistribute::packed_memory(own[n].data() + index_in(all, box.lo.z, box.lo.y, box.lo.x), all.extent());
       source.cells = box.extent();
       from.push_back(source);
       auto target = redistribute::packed_memory(
@@ -137,7 +138,8 @@ RimFinding order_of(const comm::Communicator& compute, const HostState& state, c
   if (turned < much * declared) {
     finding.verdict = "wrong";
     finding.message = fmt::format(
-        "neighbours differ {:.1f} times less if its axes lie the other way around in memory: in C and Fortran axis 0 is "
+        "neighbours differ {:.1f} times less if its axes lie the other way around in memory: in C and Fortran axis 0 "
+        "is "
         "the one along which cells lie together, in Python the last one",
         declared / std::max(turned, 1e-300));
   } else if (declared == turned) {
@@ -222,10 +224,13 @@ void LookAtRims::compare(const comm::Communicator& compute, const HostState& sta
       if (counts.wrong++ > 0) return;
       const int level = mesh.blocks[n].level;
       const Box domain = mesh.geometry.refined(level).domain;
-      worst = RimFinding{"ghosts", "wrong", field.quantity.name,
+      worst = RimFinding{"ghosts",
+                         "wrong",
+                         field.quantity.name,
                          fmt::format("a ghost cell is {:.6g}, and its neighbour on {} {:.6g}", has,
                                      owner_of(state, level, domain, {x, y, z}), wants),
-                         static_cast<std::int64_t>(n), fmt::format("{} {} {}", x, y, z)};
+                         static_cast<std::int64_t>(n),
+                         fmt::format("{} {} {}", x, y, z)};
     });
   }
   seen.before = std::move(wanted);

@@ -19,8 +19,8 @@ struct RimFinding {
 /// The numbers of a block with its ghost cells, x fastest.
 std::vector<double> numbers_of(const HostState& state, const HostField& field, std::size_t block);
 
-/// Compares ghost cells of a program with the cells of its neighbours, now and at the call before, as programs fill them
-/// before a step or after it; and sees whether numbers would be smoother if axes lay in the other order in memory.
+/// Compares ghost cells of a program with the cells of its neighbours, now and at the call before, as programs fill
+/// them before a step or after it; and sees whether numbers would be smoother if axes lay in the other order in memory.
 class LookAtRims {
  public:
   /// Collective.
