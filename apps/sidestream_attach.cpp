@@ -1,6 +1,7 @@
 // Does a task of a run that goes on, by another job, with what its stream brings.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,8 @@
 
 #include "command_line.hpp"
 #include "in_parallel.hpp"
+#include "programs.hpp"
+#include "sidestream/analysis/python.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/couple/attach.hpp"
@@ -32,10 +35,34 @@ void tell(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
 }
 
+bool is_address(const std::string& where) {
+  return where.find("://") != std::string::npos;
+}
+
+// Tasks in Python are loaded where they are read: another one is not wanted here, and a run that may be anybody's does
+// not say what is executed.
+void leave_out_python(const Arguments& arguments, core::Node& root) {
+  const core::Node* const tasks = root.find("task");
+  if (tasks == nullptr) return;
+  const std::string own = fmt::format("task.{}.file=", arguments.task);
+  core::Node::Members kept;
+  for (const auto& [name, task] : tasks->members()) {
+    const core::Node* const analysis = task.find("analysis");
+    const bool is_python = analysis != nullptr && analysis->is_text() && analysis->text() == analysis::python_analysis;
+    if (!is_python || name == arguments.task) kept.emplace_back(name, task);
+    if (is_python && name == arguments.task && is_address(arguments.where) &&
+        std::ranges::none_of(arguments.overrides, [&](const std::string& given) { return given.starts_with(own); }))
+      throw core::Error("the run names code in Python, and comes from an address", arguments.where,
+                        fmt::format("say what is to be executed here: --set {}mine.py", own));
+  }
+  root.set("task", core::Node(std::move(kept), tasks->key()));
+}
+
 // The task of the run's own configuration, which it tells.
 couple::Task task_of(const Arguments& arguments, const std::string& configuration) {
   core::Node root = core::parse_toml(configuration, "configuration of the run");
   for (const std::string& assignment : arguments.overrides) core::override_key(root, assignment);
+  leave_out_python(arguments, root);
   const sims::RunConfig config = sims::read_run(root, false);
   std::vector<std::string> names;
   for (const couple::Task& task : config.coupling.tasks) {
@@ -55,10 +82,6 @@ io::RunFolder folder_of(const comm::Communicator& world, const Arguments& argume
     if (!std::filesystem::exists(folder.config())) io::write_file_atomically(folder.config(), configuration);
   });
   return folder;
-}
-
-bool is_address(const std::string& where) {
-  return where.find("://") != std::string::npos;
 }
 
 int do_task(const comm::Communicator& world, const Arguments& arguments) {
@@ -124,7 +147,7 @@ int ask(const Arguments& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int sidestream::apps::attach_program(int argc, char** argv) {
   Arguments arguments;
   apps::CommandLine line(
       "Does a task of a run that goes on, by another job, with what its stream brings.\n"

@@ -15,6 +15,7 @@
 
 #include "command_line.hpp"
 #include "options.hpp"
+#include "programs.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
 #include "sidestream/core/error.hpp"
@@ -253,7 +254,8 @@ int analyze_stored(const comm::Communicator& world, const Arguments& arguments, 
   return failures(world, failed_results, folder_of(arguments));
 }
 
-int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv) {
+int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point began, int argc, char** argv,
+                      const std::string& program) {
   const comm::Environment environment(argc, argv);
   core::tell_of_sudden_ends();
   const comm::Communicator world(MPI_COMM_WORLD);
@@ -266,7 +268,7 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
   try {
     if (!arguments.job.empty()) return do_job(world, arguments, config->coupling, began);
     if (arguments.analyze) return analyze_stored(world, arguments, config->coupling, began);
-    config->coupling.job_program = std::filesystem::read_symlink("/proc/self/exe").string();
+    config->coupling.job_program = program;
     const auto status = sims::run(world, std::move(*config), folder_of(arguments), start, tell);
     return status == sims::RunStatus::finished ? done : failed;
   } catch (const core::Error& error) {
@@ -283,7 +285,7 @@ int run_configuration(const Arguments& arguments, core::Bill::Clock::time_point 
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int sidestream::apps::run_program(int argc, char** argv, const std::string& program) {
   const auto began = core::Bill::Clock::now();
   if (argc > 1 && std::string_view(argv[1]) == "--keep-job") return couple::keep_job({argv + 2, argv + argc});
   Arguments arguments;
@@ -336,5 +338,5 @@ int main(int argc, char** argv) {
   if (overwrites(arguments, arguments.replay))
     return line.refuse("--overwrite would remove the events of --replay: choose another folder with --out");
   if (arguments.check) return check_configuration(arguments);
-  return run_configuration(arguments, began, argc, argv);
+  return run_configuration(arguments, began, argc, argv, program);
 }

@@ -36,11 +36,13 @@ nb::object array_of(std::vector<T> values) {
 void ensure_mpi();
 
 void bind_analysis(nb::module_& module);
+void bind_array_files(nb::module_& module);
 void bind_data_mapping(nb::module_& module);
 void bind_derived(nb::module_& module);
 void bind_fft(nb::module_& module);
 void bind_io(nb::module_& module);
 void bind_particles(nb::module_& module);
+void bind_program(nb::module_& module);
 void bind_session(nb::module_& module);
 void bind_stream(nb::module_& module);
 

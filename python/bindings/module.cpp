@@ -6,6 +6,7 @@
 #include "blocks.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "step.hpp"
 
 namespace sidestream::bindings {
 
@@ -57,9 +58,12 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(translate, make_error_class(module).release().ptr());
   bind_blocks(module);
   bind_analysis(module);
+  bind_array_files(module);
   bind_merge_tree(module);
   bind_io(module);
   bind_session(module);
+  bind_program(module);
+  bind_step(module);
   bind_stream(module);
   bind_derived(module);
   bind_fft(module);

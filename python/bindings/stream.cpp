@@ -16,12 +16,12 @@
 
 #include "bindings.hpp"
 #include "blocks.hpp"
-#include "sidestream/analysis/covering_grid.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/couple/attach.hpp"
 #include "sidestream/couple/edit_request.hpp"
 #include "sidestream/couple/stream_reader.hpp"
 #include "sidestream/stream/keys.hpp"
+#include "step.hpp"
 
 namespace sidestream::bindings {
 
@@ -29,128 +29,6 @@ namespace {
 
 using Triple = std::array<std::int32_t, 3>;  // x, y, z
 using Region = std::tuple<Triple, Triple>;   // first cell, end
-
-nlohmann::json corners(const mesh::Int3& at) {
-  return {at.x, at.y, at.z};
-}
-
-/// A step of a stream, with the cells of this rank.
-class Step {
- public:
-  Step(mesh::Snapshot snapshot, std::shared_ptr<comm::Communicator> comm)
-      : snapshot_(std::make_shared<mesh::Snapshot>(std::move(snapshot))), comm_(std::move(comm)) {}
-
-  // What a file of the same state would say of itself.
-  std::string describe() const {
-    const mesh::Moment& moment = snapshot_->moment;
-    const auto present = [&](const char* name) {
-      const auto found = moment.attributes.find(name);
-      return found == moment.attributes.end() ? 0.0 : found->second;
-    };
-    nlohmann::json levels = nlohmann::json::array(), fields = nlohmann::json::array(),
-                   species = nlohmann::json::array();
-    for (const mesh::Layout& level : snapshot_->levels)
-      levels.push_back({{"cells", corners(level.domain().extent())}, {"boxes", level.size()}});
-    for (const mesh::Quantity& quantity : snapshot_->quantities())
-      fields.push_back({{"name", quantity.name}, {"units", quantity.unit}});
-    nlohmann::json reals = nlohmann::json::array();
-    std::int64_t particles = 0;
-    for (const mesh::Species& one : snapshot_->species()) {
-      nlohmann::json numbers = nlohmann::json::array();
-      for (const mesh::ParticleAttribute& attribute : one.particles()->attributes) {
-        numbers.push_back(attribute.name);
-        reals.push_back({{"name", attribute.name}, {"units", attribute.unit}});
-      }
-      const auto count = static_cast<std::int64_t>(one.particles()->size());
-      particles += count;
-      species.push_back(
-          {{"name", one.name()}, {"particles", count}, {"numbers", numbers}, {"mass", one.particles()->mass}});
-    }
-    return nlohmann::json{{"format", "stream"},
-                          {"path", snapshot_->source},
-                          {"kind", "step of a stream"},
-                          {"seal", "none"},
-                          {"step", moment.step},
-                          {"time", moment.time},
-                          {"scale_factor", moment.scale_factor.value_or(1.0)},
-                          {"omega_m", present("omega_m")},
-                          {"omega_lambda", present("omega_lambda")},
-                          {"hubble", present("hubble")},
-                          {"gamma", snapshot_->gamma},
-                          {"attributes", moment.attributes},
-                          {"length", snapshot_->geometry.length},
-                          {"length_unit", moment.scale_factor ? "Mpc" : ""},
-                          {"origin", {0.0, 0.0, 0.0}},
-                          {"periodic", snapshot_->geometry.periodic},
-                          {"levels", levels},
-                          {"fields", fields},
-                          {"particles", snapshot_->has_particles() ? nlohmann::json(particles) : nlohmann::json()},
-                          {"particle_reals", reals},
-                          {"species", species}}
-        .dump();
-  }
-
-  // Of this rank: first cell (z, y, x), and cells that are not copied.
-  nb::list blocks(const std::string& field, int level) const {
-    const mesh::FieldView<const double> view = snapshot_->field(field, level);
-    nb::list all;
-    for (int b = 0; b < view.blocks(); ++b) {
-      const mesh::Box& box = view.box(b);
-      const mesh::Int3 n = box.extent();
-      const core::View4<const double> cells = view.view(b);
-      auto kept = std::make_unique<std::shared_ptr<const mesh::Snapshot>>(snapshot_);
-      const nb::capsule keeper(kept.get(), [](void* pointer) noexcept {
-        delete static_cast<std::shared_ptr<const mesh::Snapshot>*>(pointer);
-      });
-      kept.release();
-      const std::array<std::size_t, 3> shape{static_cast<std::size_t>(n.z), static_cast<std::size_t>(n.y),
-                                             static_cast<std::size_t>(n.x)};
-      const std::array<std::int64_t, 3> strides{cells.stride_z(), cells.stride_y(), 1};
-      nb::ndarray<nb::numpy, const double> array(&cells(box.lo.z, box.lo.y, box.lo.x), 3, shape.data(), keeper,
-                                                 strides.data());
-      all.append(nb::make_tuple(nb::make_tuple(box.lo.z, box.lo.y, box.lo.x), nb::cast(array)));
-    }
-    return all;
-  }
-
-  nb::object boxes(int level) const {
-    std::vector<std::int32_t> all;
-    for (const mesh::Box& box : snapshot_->levels.at(static_cast<std::size_t>(level)).boxes())
-      all.insert(all.end(), {box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z});
-    return array_of(std::move(all));
-  }
-
-  // (z, y, x) of the whole domain; of a reader of one rank.
-  nb::object covering_grid(const std::string& field, int level) const {
-    std::unique_ptr<mesh::Field<double>> whole;
-    {
-      const nb::gil_scoped_release unlocked;
-      const mesh::FieldView<const double> cells = analysis::covering_field(*comm_, *snapshot_, field, level);
-      whole = std::make_unique<mesh::Field<double>>(mesh::split(cells.layout().domain(), {1, 1, 1}), 0);
-      redistribute::Redistribution(*comm_, cells.layout(), whole->layout()).apply(cells, *whole);
-    }
-    const mesh::Int3 n = whole->layout().domain().extent();
-    double* const data = whole->all().data();
-    return array_of(std::move(whole), data,
-                    {static_cast<std::size_t>(n.z), static_cast<std::size_t>(n.y), static_cast<std::size_t>(n.x)});
-  }
-
-  nb::dict particles(const std::string& species) const {
-    const mesh::Species& one = species.empty() ? snapshot_->species().front() : snapshot_->species(species);
-    const mesh::Particles& all = *one.particles();
-    nb::dict columns;
-    columns["id"] = array_of(std::vector<std::int64_t>(all.id));
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      columns[std::string(1, "xyz"[axis]).c_str()] = array_of(std::vector<double>(all.position[axis]));
-    for (const mesh::ParticleAttribute& attribute : all.attributes)
-      columns[attribute.name.c_str()] = array_of(std::vector<double>(attribute.values));
-    return columns;
-  }
-
- private:
-  std::shared_ptr<const mesh::Snapshot> snapshot_;
-  std::shared_ptr<comm::Communicator> comm_;
-};
 
 core::Compression compression_of(const std::map<std::string, std::string>& choices) {
   if (choices.empty()) return {};
@@ -194,7 +72,9 @@ class Stream {
   std::unique_ptr<Step> next() try {
     const nb::gil_scoped_release unlocked;
     std::optional<mesh::Snapshot> snapshot = reader().next();
-    return snapshot ? std::make_unique<Step>(std::move(*snapshot), comm_) : nullptr;
+    if (!snapshot) return nullptr;
+    return std::make_unique<Step>(std::make_shared<const mesh::Snapshot>(std::move(*snapshot)), comm_,
+                                  "step of a stream");
   } catch (const core::Error&) {
     if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C
     throw;
@@ -266,14 +146,6 @@ std::string make_keys(const std::string& folder) {
 }  // namespace
 
 void bind_stream(nb::module_& module) {
-  nb::class_<Step>(module, "StreamStep", "A step of a stream, with the cells of this rank.")
-      .def("describe", &Step::describe, "What is in it, as JSON.")
-      .def("blocks", &Step::blocks, nb::arg("field"), nb::arg("level"),
-           "First cell (z, y, x) and cells [z, y, x] of each block of this rank, not copied.")
-      .def("boxes", &Step::boxes, nb::arg("level"), "Six numbers a box: x, y, z of its first cell and of its end.")
-      .def("covering_grid", &Step::covering_grid, nb::arg("field"), nb::arg("level"),
-           "A field (z, y, x) on the whole domain at the resolution of a level; of a reader of one rank.")
-      .def("particles", &Step::particles, nb::arg("species"), "Columns of the particles of a species on this rank.");
   nb::class_<Stream>(module, "Stream", "A run seen from another job, step by step.")
       .def(nb::init<const std::string&, const std::string&, const std::vector<std::string>&,
                     const std::vector<std::string>&, const std::optional<Region>&, std::optional<int>, bool,

@@ -14,6 +14,9 @@ Things to start with::
 
     with ss.session("analyses.toml", "runs/mine", comm=comm) as run: ...   # the same for a program of one's own
 
+    @ss.analysis(fields=["gas_density"])            # a function that tasks of a run call with its state
+    def mine(snapshot): ...
+
     ss.halos(density, box_size=14.2, t_boundary="81.66 mean", t_halo="200 mean")   # the same analysis on an array
 
 Everything heavy (the compiled analyses, xarray, HDF5) is loaded when it is first used.
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from .streams import Stream, stream
     from .study.many import open_many
     from .study.opening import open
+    from .tasks import TaskSnapshot, analysis
     from .units import to_unyt
 
 __all__ = [
@@ -54,8 +58,10 @@ __all__ = [
     "SnapshotFile",
     "Steering",
     "Stream",
+    "TaskSnapshot",
     "__version__",
     "adios_steps",
+    "analysis",
     "fft",
     "friends_of_friends",
     "halos",
@@ -83,7 +89,9 @@ _HOME = {
     "SnapshotFile": "files.snapshot",
     "Steering": "steering",
     "Stream": "streams",
+    "TaskSnapshot": "tasks",
     "adios_steps": "files.adios",
+    "analysis": "tasks",
     "friends_of_friends": "arrays.analyses",
     "halos": "arrays.analyses",
     "merge_tree": "arrays.tree",

@@ -189,7 +189,10 @@ class Transform:
     @staticmethod
     def _components(array: NDArray[Any], shape: Sequence[int], name: str) -> list[NDArray[Any]]:
         if array.ndim < 3 or array.shape[-3:] != tuple(shape):
-            raise Error(f"`{name}` has the shape {array.shape}, the plan takes {tuple(shape)} behind components")
+            raise Error(
+                f"`{name}` has the shape {array.shape}, the plan takes {tuple(shape)} behind components",
+                hint="give an array of the shape that the plan was made for, or make another plan",
+            )
         count = int(np.prod(array.shape[:-3], dtype=int))
         return list(array.reshape((count, *shape)))
 
@@ -197,7 +200,9 @@ class Transform:
 def _vector(array: ArrayLike) -> NDArray[Any]:
     vector = _numbers(array, "vector")
     if vector.ndim != 4 or vector.shape[0] != 3:
-        raise Error(f"a vector field has the shape (3, z, y, x), not {vector.shape}")
+        raise Error(
+            f"a vector field has the shape (3, z, y, x), not {vector.shape}", hint="numpy.stack([x, y, z]) makes one"
+        )
     return vector
 
 
@@ -208,7 +213,10 @@ def _numbers(values: Any, name: str, kind: type = np.float64) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as problem:
-        raise Error(f"`{name}` is no array of numbers: {problem}") from problem
+        raise Error(
+            f"`{name}` is no array of numbers: {problem}",
+            hint="give an array of NumPy of numbers, such as numpy.asarray(values, dtype=float)",
+        ) from problem
     is_complex = np.issubdtype(kind, np.complexfloating)
     if array.dtype.kind not in ("fiubc" if is_complex else "fiub"):
         hint = "transform the real and the imaginary part one after the other" if array.dtype.kind == "c" else ""
@@ -238,7 +246,10 @@ def _limit(largest_k: Any) -> float:
     try:
         limit = float(largest_k)
     except (TypeError, ValueError) as problem:
-        raise Error(f"`largest_k` is {largest_k!r}, not a number") from problem
+        raise Error(
+            f"`largest_k` is {largest_k!r}, not a number",
+            hint="give the largest wave number that is kept, such as 21.0, or leave `largest_k` out",
+        ) from problem
     if not limit >= 0:
         raise Error(f"`largest_k` is {largest_k!r}, no length of a wave vector", hint="give zero or more")
     return min(limit, LARGEST_K)

@@ -186,7 +186,7 @@ class DataMapping:
             sources = _arrays(owned, self._owned, "owned")
             targets = self._new_arrays() if needed is None else _arrays(needed, self._needed, "needed")
             if not all(array.flags.writeable for array in targets):
-                raise Error("a needed array cannot be written to")
+                raise Error("a needed array cannot be written to", hint="array = array.copy() can")
             _check_apart(sources, targets)
         except Error as caught:
             problem = caught.what, caught.where, caught.hint
@@ -215,7 +215,10 @@ class DataMapping:
         try:
             return [(np.empty if is_whole else np.zeros)(shape, self.description.dtype) for shape in self._needed]
         except (MemoryError, ValueError) as problem:
-            raise Error(f"there is no memory for the needed chunks: {problem}") from problem
+            raise Error(
+                f"there is no memory for the needed chunks: {problem}",
+                hint="use more ranks, or take the data in several mappings",
+            ) from problem
 
     def _memory_of(self, arrays: list[NDArray[Any]]) -> tuple[list[Memory], str]:
         axes = len(self.description.shape)
@@ -232,13 +235,22 @@ def _arrays(given: Any, shapes: list[tuple[int, ...]], kind: str) -> list[NDArra
     """The arrays of some chunks, each held to what a chunk's is."""
     arrays = [given] if isinstance(given, np.ndarray) else _listed(given, f"{kind} arrays")
     if len(arrays) != len(shapes):
-        raise Error(f"{len(arrays)} arrays are given for {len(shapes)} {kind} chunks")
+        raise Error(
+            f"{len(arrays)} arrays are given for {len(shapes)} {kind} chunks",
+            hint="give one array a chunk, in the order of the chunks",
+        )
     for number, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
         name = f"the array of {kind} chunk {number}"
         if not isinstance(array, np.ndarray) or np.ma.is_masked(array):
-            raise Error(f"{name} is of {type(array).__name__}, not an array of NumPy without a mask")
+            raise Error(
+                f"{name} is of {type(array).__name__}, not an array of NumPy without a mask",
+                hint="numpy.asarray(array), or array.filled(0.0) where it has a mask",
+            )
         if array.shape != shape:
-            raise Error(f"{name} has the shape {array.shape}, the chunk {shape}")
+            raise Error(
+                f"{name} has the shape {array.shape}, the chunk {shape}",
+                hint="give an array of the shape of its chunk, such as array.reshape(shape)",
+            )
         if not array.dtype.isnative:
             native = array.dtype.newbyteorder("=").str
             raise Error(f"{name} holds numbers of another machine", hint=f"convert it: `array.astype('{native}')`")
@@ -294,7 +306,7 @@ def _for_each_axis(value: Any, name: str, axes: int) -> tuple[Any, ...]:
     if np.ndim(value) == 0:
         return (value,) * axes
     if len(value) != axes:
-        raise Error(f"`{name}` has {len(value)} values for {axes} axes")
+        raise Error(f"`{name}` has {len(value)} values for {axes} axes", hint="give one number an axis")
     return tuple(value)
 
 
@@ -302,9 +314,12 @@ def _numbers(value: Any, name: str, least: int, most: int = MOST_CELLS) -> tuple
     try:
         numbers = tuple(operator.index(number) for number in (value if np.ndim(value) else [value]))
     except (TypeError, ValueError) as problem:
-        raise Error(f"`{name}` is {value!r}, not whole numbers") from problem
+        raise Error(f"`{name}` is {value!r}, not whole numbers", hint="give integers, such as int(value)") from problem
     if any(not least <= number <= most for number in numbers):
-        raise Error(f"`{name}` is {value!r}, with a number that is not from {least} to {most}")
+        raise Error(
+            f"`{name}` is {value!r}, with a number that is not from {least} to {most}",
+            hint="chunks have from 1 to 2^30 cells along an axis",
+        )
     return numbers
 
 
@@ -312,9 +327,14 @@ def _index(value: Any, chunk: Any) -> int:
     try:
         index = operator.index(value)
     except TypeError as problem:
-        raise Error(f"{chunk!r} is no chunk: {value!r} is not a whole number") from problem
+        raise Error(
+            f"{chunk!r} is no chunk: {value!r} is not a whole number", hint="give integers, such as int(value)"
+        ) from problem
     if abs(index) > MOST_CELLS:
-        raise Error(f"{chunk!r} is no chunk: {index} is beyond 2^30 cells")
+        raise Error(
+            f"{chunk!r} is no chunk: {index} is beyond 2^30 cells",
+            hint="describe the data in chunks with smaller indices, or coarser",
+        )
     return index
 
 
@@ -322,7 +342,10 @@ def _dtype(dtype: DTypeLike) -> np.dtype[Any]:
     try:
         found = np.dtype(dtype)
     except TypeError as problem:
-        raise Error(f"`dtype` is {dtype!r}, no type of elements") from problem
+        raise Error(
+            f"`dtype` is {dtype!r}, no type of elements",
+            hint="numpy.float64, numpy.float32, numpy.int32, numpy.int64 and numpy.uint8 are types",
+        ) from problem
     if found.name not in TYPES or not found.isnative:
         raise Error(f"`dtype` is {dtype!r}", hint=f"data hold {', '.join(TYPES)}, as this machine has them")
     return found

@@ -329,7 +329,9 @@ def _plain(name: str, value: Any) -> Any:
     try:
         json.dumps(plain, allow_nan=False)
     except ValueError as problem:
-        raise UsageError(f"`{name}` takes finite numbers, and not {value!r}") from problem
+        raise UsageError(
+            f"`{name}` takes finite numbers, and not {value!r}", hint="give a number that is neither infinite nor NaN"
+        ) from problem
     except TypeError as problem:
         raise UsageError(
             f"{value!r} is no value of `{name}`", hint="give a number, a word, a flag or a list"

@@ -194,7 +194,8 @@ Tags& Tags::operator+=(const Tags& other) {
 View BlockData::field(const std::string& name) const {
   const auto found = fields.find(name);
   if (found == fields.end())
-    throw core::Error("a refinement criterion needs the field `" + name + "`, which is not there");
+    throw core::Error("a refinement criterion needs the field `" + name + "`, which is not there", "",
+                      "name a field that the simulation has: `sidestream list quantities`");
   return found->second;
 }
 

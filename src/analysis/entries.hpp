@@ -14,6 +14,7 @@ AnalysisEntry pdf_entry();
 AnalysisEntry phase_entry();
 AnalysisEntry power_spectrum_entry();
 AnalysisEntry projection_entry();
+AnalysisEntry python_entry();
 AnalysisEntry readers_entry();
 AnalysisEntry regions_entry();
 AnalysisEntry slice_entry();

@@ -29,13 +29,9 @@ class ParticleColumns {
  public:
   ParticleColumns(const mesh::Particles& particles, double scale_factor)
       : particles_(particles), mass_(values_of(particles, "mass")), fraction_(values_of(particles, "mass_fraction")) {
-    for (std::size_t a = 0; a < 3; ++a) {
-      velocity_[a] = values_of(particles, std::string("velocity_") + "xyz"[a]);
-      momentum_[a] = values_of(particles, std::string("momentum_") + "xyz"[a]);
-    }
-    if (velocity_[0] != nullptr && velocity_[1] != nullptr && velocity_[2] != nullptr) return;
-    velocity_ = momentum_;
-    scale_factor_ = scale_factor;
+    if (take_velocities("velocity_", "") || take_velocities("", "vel")) return;  // of programs, of plot files
+    take_velocities("momentum_", "");
+    factor_ = 1.0 / scale_factor;  // as plot files are written
   }
 
   bool have_velocities() const { return velocity_[0] != nullptr && velocity_[1] != nullptr && velocity_[2] != nullptr; }
@@ -47,15 +43,20 @@ class ParticleColumns {
     LooseParticle particle{particles_.id[i], position, {}, mass_ != nullptr ? mass_[i] : particles_.mass};
     if (fraction_ != nullptr) particle.mass *= fraction_[i];
     if (have_velocities())
-      for (std::size_t a = 0; a < 3; ++a) particle.velocity[a] = velocity_[a][i] / scale_factor_;
+      for (std::size_t a = 0; a < 3; ++a) particle.velocity[a] = factor_ * velocity_[a][i];
     return particle;
   }
 
  private:
+  bool take_velocities(const std::string& before, const std::string& behind) {
+    for (std::size_t a = 0; a < 3; ++a) velocity_[a] = values_of(particles_, before + "xyz"[a] + behind);
+    return have_velocities();
+  }
+
   const mesh::Particles& particles_;
   const double *mass_, *fraction_;
-  std::array<const double*, 3> velocity_{}, momentum_{};
-  double scale_factor_ = 1.0;
+  std::array<const double*, 3> velocity_{};
+  double factor_ = 1.0;
 };
 
 }  // namespace sidestream::analysis

@@ -275,7 +275,7 @@ void override_key(Node& root, const std::string& assignment) {
   for (std::size_t begin = 0;;) {
     const auto dot = key.find('.', begin);
     const std::string name = key.substr(begin, dot - begin);
-    if (name.empty()) throw Error("an override names its key as table.key", source);
+    if (name.empty()) throw Error("an override names its key as table.key", source, "such as --set mesh.block=16");
     path = joined(path, name);
     if (dot == std::string::npos) {
       table->set(name, moved_to(value, path, source));

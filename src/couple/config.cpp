@@ -454,8 +454,10 @@ namespace {
 
 std::string way_to(const std::string& name, const std::vector<std::string>& known, const Expected& expected) {
   const auto way = expected.ways.find(name);
-  return fmt::format("it has: {}; [quantity.{}] can derive it from these by an expression{}", fmt::join(known, ", "),
-                     name, way == expected.ways.end() ? "" : ", and " + way->second);
+  const std::string nearest = core::nearest_name(name, known);
+  return fmt::format("{}it has: {}; [quantity.{}] can derive it from these by an expression{}",
+                     nearest.empty() ? "" : fmt::format("did you mean `{}`? ", nearest), fmt::join(known, ", "), name,
+                     way == expected.ways.end() ? "" : ", and " + way->second);
 }
 
 }  // namespace

@@ -173,6 +173,9 @@ bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& to
     event["pictures"] = std::filesystem::path(io::pictures_path(path)).lexically_relative(folder_.path()).string();
   if (finding.result.cut_out)
     event["cut_out"] = std::filesystem::path(io::cut_out_path(path)).lexically_relative(folder_.path()).string();
+  for (const auto& [ending, bytes] : finding.result.attachments)
+    event["attachments"].push_back(
+        std::filesystem::path(io::attachment_path(path, ending)).lexically_relative(folder_.path()).string());
   if (!not_a_number.empty()) event["not_a_number"] = not_a_number;
   log_->write("analysis", event);
   if (!not_a_number.empty())
@@ -182,6 +185,7 @@ bool TaskRunner::settle(const Task& task, const Finding& finding, TaskTotals& to
 
 void TaskRunner::keep(const Task& task, const mesh::Moment& moment, mesh::Result result) {
   result.cut_out.reset();
+  result.attachments.clear();
   earlier_.keep(group_, task.name, std::move(result), attributes_of(task, moment));
 }
 

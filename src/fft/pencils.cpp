@@ -43,8 +43,8 @@ Int3 waves_of(Int3 cells, const std::optional<Int3>& kept) {
 
 ProcessGrid checked(ProcessGrid grid, int ranks) {
   if (grid.rows < 1 || grid.columns < 1 || grid.ranks() > ranks)
-    throw core::Error(
-        fmt::format("a process grid of {} x {} does not fit on {} ranks", grid.rows, grid.columns, ranks));
+    throw core::Error(fmt::format("a process grid of {} x {} does not fit on {} ranks", grid.rows, grid.columns, ranks),
+                      "", "give rows and columns whose product is the number of ranks");
   return grid;
 }
 

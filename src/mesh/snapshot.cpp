@@ -146,7 +146,9 @@ void Snapshot::add_species(Species species) {
 const Species& Snapshot::species(const std::string& name) const {
   const auto found = std::ranges::find(species_, name, &Species::name);
   if (found != species_.end()) return *found;
-  if (!has_particles()) throw core::Error(fmt::format("there are no particles, so none of the species `{}`", name));
+  if (!has_particles())
+    throw core::Error(fmt::format("there are no particles, so none of the species `{}`", name), "",
+                      "ask for a species that the data have, or for fields of cells");
   throw core::unknown_name("species", name, names_of(species_));
 }
 

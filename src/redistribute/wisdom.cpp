@@ -179,7 +179,8 @@ bool Wisdom::keep(const std::string& key, const Finding& finding) const {
     const nlohmann::json root = {{kind_key, kind_version}, {findings_key, content.findings}};
     if (!content.problem.empty()) {
       warn_of_no_wisdom(path_, content.problem);
-      if (std::rename(path_.c_str(), aside(path_).c_str()) != 0) throw core::Error("it cannot be put aside", path_);
+      if (std::rename(path_.c_str(), aside(path_).c_str()) != 0)
+        throw core::Error("it cannot be put aside", path_, "remove the file");
     }
     const std::string problem =
         replace_file(path_, root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -82,7 +82,9 @@ KeyPair KeyFolder::make() const {
   const bool is_new = !fs::exists(folder);
   std::error_code problem;
   fs::create_directories(folder / "allowed", problem);
-  if (problem) throw core::Error("the folder of keys cannot be made: " + problem.message(), path_);
+  if (problem)
+    throw core::Error("the folder of keys cannot be made: " + problem.message(), path_,
+                      "choose another folder, or make room");
   if (fs::exists(folder / "stream.key"))
     throw core::Error("there are keys already", path_, "remove stream.key first if nobody uses them any more");
   if (is_new) ::chmod(folder.c_str(), S_IRWXU);

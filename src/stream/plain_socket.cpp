@@ -45,7 +45,8 @@ core::Error failure(const std::string& what, const std::string& where, int code)
 Address address_of_file(const std::string& path, const std::string& text) {
   Address address;
   auto& local = reinterpret_cast<sockaddr_un&>(address.storage);
-  if (path.size() >= sizeof local.sun_path) throw core::Error("the path of a socket is too long", text);
+  if (path.size() >= sizeof local.sun_path)
+    throw core::Error("the path of a socket is too long", text, "run in a folder with a shorter path");
   local.sun_family = AF_UNIX;
   std::memcpy(local.sun_path, path.c_str(), path.size() + 1);
   address.size = sizeof local;
@@ -56,7 +57,7 @@ Address parsed(const std::string& text) {
   if (text.starts_with(of_files)) return address_of_file(text.substr(of_files.size()), text);
   const std::size_t colon = text.rfind(':');
   if (!text.starts_with(of_networks) || colon < of_networks.size())
-    throw core::Error("this is no address of a socket", text);
+    throw core::Error("this is no address of a socket", text, "give tcp://HOST:PORT or ipc://PATH");
   std::string host = text.substr(of_networks.size(), colon - of_networks.size());
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints{};
@@ -64,7 +65,8 @@ Address parsed(const std::string& text) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int code = ::getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found); code != 0)
-    throw core::Error(fmt::format("the host cannot be found: {}", ::gai_strerror(code)), text);
+    throw core::Error(fmt::format("the host cannot be found: {}", ::gai_strerror(code)), text,
+                      "give a name that this machine knows, or its address in numbers: tcp://192.0.2.7:5555");
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
   Address address;
   address.size = found->ai_addrlen;

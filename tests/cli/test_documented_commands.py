@@ -127,7 +127,7 @@ STORIES = (
             Step("sidestream convert plt00120 demo_hdf5_plt_cnt_0120 --format flash"),
             Step("sidestream run box.toml -n 8 --from plt00120", "--set run.max_steps=3 --launcher {few}"),
             Step("sidestream analyze runs/demo/plt* --out later -n 8", "--launcher {few}"),
-            Step("sidestream analyze runs/demo/plt00120 --task halos"),
+            Step("sidestream analyze runs/demo/plt00165 --task halos"),
             Step("sidestream analyze plt00123 --task phase"),
             Step("sidestream analyze plt00123 --config tasks.toml --out statistics"),
         ),
@@ -136,7 +136,7 @@ STORIES = (
         | {
             "sedov_hdf5_chk_0010": "made/sidestream_hdf5_plt_cnt_0001",
             "plt00120": "made/nyx/plt00002",
-            "runs/demo/plt00120": "made/nyx/plt00002",
+            "runs/demo/plt00165": "made/nyx/plt00002",
             "plt00123": "made/nyx/plt00002",
             "box.toml": "made.toml",
         },
@@ -144,7 +144,7 @@ STORIES = (
     Story(
         "docs/guides/halos.md",
         (
-            Step("sidestream halos find runs/demo/plt00120 -n 2"),
+            Step("sidestream halos find runs/demo/plt00165 -n 2"),
             Step('sidestream halos find DD0046 --t-boundary "60 mean" --t-halo "100 mean" -o halos.csv'),
             Step(
                 'sidestream halos query runs/box/results/tree/000150.nc --t-boundary "60 mean" --t-halo "100 mean"',
@@ -156,7 +156,7 @@ STORIES = (
         ),
         runs=UNIVERSE,
         files={
-            "runs/demo/plt00120": "made/nyx/plt00002",
+            "runs/demo/plt00165": "made/nyx/plt00002",
             "DD0046": "made/sidestream_hdf5_plt_cnt_0002",
             "runs/box/results/tree/000150.nc": "made/results/tree/00002.nc",
         },
@@ -222,6 +222,13 @@ EXAMPLES = "tests/cli/test_examples.py::test_each_example_runs_and_leaves_result
 BUILT = "tests/python/test_new.py::test_what_is_made_passes_its_test"
 # What tests run that have more to say about it, by a pattern of the command.
 BY_ANOTHER_TEST = {
+    r"sidestream halos find density.npy .*": (
+        "tests/cli/test_plain_arrays.py::test_halos_of_an_array_are_those_of_the_function"
+    ),
+    r"sidestream analyze fields.h5:/gas .*": "tests/cli/test_plain_arrays.py::test_all_arrays_of_a_file_are_fields",
+    r"sidestream analyze density_\*.npy .*": (
+        "tests/cli/test_plain_arrays.py::test_a_series_of_arrays_has_the_steps_of_their_names"
+    ),
     r"tools/new.py analysis mean_age": "tests/python/test_new.py::test_what_is_made_is_formatted_and_in_its_layer",
     r"cmake --build build/release --target test_\w+|ctest --preset release -R \w+": BUILT,
     r"sidestream bench move .*": "tests/cli/test_bench.py::test_every_strategy_moves_every_cell",

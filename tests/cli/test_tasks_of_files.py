@@ -30,6 +30,7 @@ analysis = "halos"
 t_boundary = "1.1 mean"
 t_halo = "1.15 mean"
 connectivity = 6
+kinematics = true
 transport = "in-transit"
 at_redshift = [30, 25]
 
@@ -41,7 +42,7 @@ at_redshift = [30, 25]
 sidecars = 1
 
 [output]
-plotfile = {{ format = "nyx", at_redshift = [30, 25] }}
+plotfile = {{ format = "nyx", at_redshift = [30, 25], particle_precision = "double" }}
 checkpoint = {{ format = "sidestream", at_end = true }}
 """
 REFINED = """
@@ -54,6 +55,28 @@ field = "dark_matter_overdensity"
 refine_above = 1.2
 coarsen_below = 0.5
 
+"""
+
+
+GROUPS = """
+[task.groups]
+analysis = "halos"
+finder = "fof"
+linking_length = 0.9
+min_particles = 2
+kinematics = true
+at_end = true
+
+[task.exact]
+write = "plotfile"
+format = "raw"
+particle_precision = "double"
+at_end = true
+
+[task.rounded]
+write = "plotfile"
+format = "nyx"
+at_end = true
 """
 
 
@@ -101,6 +124,28 @@ def test_halos_of_a_checkpoint_are_those_of_the_run(
 
     assert done.returncode == 0, done.stderr
     require_equal(ss.open(folder / kind).result("halos", -1, "halo"), xr.load_dataset(tmp_path / "halos.nc"))
+
+
+def test_groups_of_a_plot_file_are_those_of_the_run_where_it_holds_double_precision(
+    tmp_path: Path, real_sidestream: CommandLine
+) -> None:
+    text = BOX.format(refinement="").split("[task.halos]")[0] + GROUPS
+    (tmp_path / "groups.toml").write_text(text, encoding="utf-8")
+    assert calls.program(tmp_path, 2, "groups.toml", "--quiet", "--out", "run").returncode == 0
+    own = ss.open(tmp_path / "run").result("groups", -1, "halo")
+    assert own.sizes["halo"] > 2
+
+    for name in ("exact", "rounded"):
+        (plot,) = (tmp_path / "run" / name).iterdir()
+        done = real_sidestream("halos", "find", plot, "-n", 1, "-o", f"{name}.nc")
+        assert done.returncode == 0, done.stderr
+
+    require_equal(own, xr.load_dataset(tmp_path / "exact.nc"))
+    rounded = xr.load_dataset(tmp_path / "rounded.nc")
+    np.testing.assert_array_equal(own["particles"], rounded["particles"])
+    assert np.any(own["mass"] != rounded["mass"])
+    for name in ("mass", "velocity_x", "velocity_dispersion"):
+        np.testing.assert_allclose(rounded[name], own[name], rtol=1e-5)
 
 
 def test_options_count_more_than_those_of_the_run(folder: Path, real_sidestream: CommandLine) -> None:
@@ -190,3 +235,18 @@ SAID = {
     "unknown-task": "there is no task `hallos`",
     "nothing-to-do": "--task halos",
 }
+
+
+def test_a_slip_in_a_name_is_told_with_what_was_written(folder: Path, real_sidestream: CommandLine) -> None:
+    plot = last_plot(folder / "uniform")
+
+    task = real_sidestream("analyze", plot, "--task", "halso", "--out", "later", "-n", 1)
+    field = real_sidestream(
+        "analyze", plot, "--task", "pdf", "--out", "later", "-n", 1, "--set", 'task.pdf.fields=["velocity_xx"]'
+    )
+
+    assert (task.returncode, field.returncode) == (2, 2)
+    assert "--> --task halso" in task.stderr
+    assert "did you mean `halos`?" in task.stderr
+    assert "tasks of the run that wrote the file: halos, spectra" in task.stderr
+    assert "did you mean `velocity_x`?" in field.stderr

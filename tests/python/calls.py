@@ -41,9 +41,11 @@ def command(folder: Path, *words: object, **extra: str) -> Done:
     return _server().call(folder, list(map(str, words)), os.environ | {"NO_COLOR": "1"} | extra)
 
 
-def program(folder: Path, ranks: int, *words: object, limit_s: float = LIMIT_S, **extra: str) -> Done:
+def program(
+    folder: Path, ranks: int, *words: object, limit_s: float = LIMIT_S, name: str = "sidestream-run", **extra: str
+) -> Done:
     """`sidestream-run WORDS` on some ranks in a folder: no report, and nothing of Python."""
-    line = ["mpirun", "-n", str(ranks), str(find_program()), *map(str, words)]
+    line = ["mpirun", "-n", str(ranks), str(find_program(name)), *map(str, words)]
     environment = mpi_environment(os.environ, ranks) | extra
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=limit_s)
 

@@ -292,22 +292,6 @@ def test_the_tail_follows_a_log_that_is_started_anew(tmp_path: Path) -> None:
     assert [e["event"] for e in tail.new_events()] == ["run_start"]
 
 
-def test_the_time_left_counts_from_where_a_restart_began() -> None:
-    progress = Progress()
-    for step, t in ((51, 1.0), (52, 2.0), (60, 10.0)):
-        progress.take({"event": "step", "t": t, "step": step, "progress": step / 100})
-
-    assert progress.left_s == pytest.approx(10.0 * 0.4 / 0.09)
-    assert progress.headline == "step 60"
-
-
-def test_the_time_left_that_the_simulation_states_is_believed() -> None:
-    progress = Progress()
-    progress.take({"event": "step", "t": 1.0, "step": 1, "progress": 0.1, "left_s": 42.0})
-
-    assert progress.left_s == 42.0
-
-
 def test_an_analysis_is_told_in_words() -> None:
     event = {"event": "analysis", "t": 1, "task": "halos", "redshift": 2.5, "compute_s": 0.8, "summary": "214 halos"}
 

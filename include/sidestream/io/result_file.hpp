@@ -22,8 +22,9 @@ void write_result(const std::string& path, const mesh::Result& result, const Res
 
 /// The same for a result of all ranks of `comm`: what is not distributed is written by rank 0, each rank writes its
 /// rows of the distributed columns at their place. Which dimensions are distributed is kept in the file, whose bytes do
-/// not depend on who held which rows. Its cut-out, if it has one, is at `cut_out_path(path)` before. Collective: when
-/// one rank fails, all throw its core::Error and an earlier file stays.
+/// not depend on who held which rows. Its cut-out and its attachments, if it has any, are at `cut_out_path(path)` and
+/// `attachment_path(path, ending)` before. Collective: when one rank fails, all throw its core::Error and an earlier
+/// file stays.
 void write_result(const comm::Communicator& comm, const std::string& path, const mesh::Result& result,
                   const ResultAttributes& extra = {});
 
@@ -31,8 +32,11 @@ void write_result(const comm::Communicator& comm, const std::string& path, const
 /// in ".vtkhdf" where that of the result ends in ".nc".
 std::string cut_out_path(const std::string& path);
 
-/// Reads what `write_result` wrote, but for a cut-out, bit for bit, with all rows of distributed columns. Local. Throws
-/// core::Error naming the file when it is not a sound result file.
+/// The file of an attachment of a result: it has another ending.
+std::string attachment_path(const std::string& path, const std::string& ending);
+
+/// Reads what `write_result` wrote, but for a cut-out and attachments, bit for bit, with all rows of distributed
+/// columns. Local. Throws core::Error naming the file when it is not a sound result file.
 mesh::Result read_result(const std::string& path);
 
 /// The same on any number of ranks: what is not distributed on rank 0, and nearly equal parts of the distributed rows,

@@ -34,6 +34,8 @@ struct Result {
   /// The part of the state that is kept beside the tables, in a file of its own: quantities on boxes that cover some of
   /// the domain, each on the rank that owns it. Null, on all ranks alike: nothing is.
   std::shared_ptr<const Snapshot> cut_out{};
+  /// Files that are kept beside the tables, such as figures: the bytes of each by the ending of its name ("png").
+  std::map<std::string, std::string> attachments{};
 
   /// Adds a column over `names`; sets or checks the lengths of its dimensions (throws core::Error when they differ).
   template <typename T>

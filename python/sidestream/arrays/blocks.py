@@ -67,7 +67,9 @@ def field_of(array: ArrayLike) -> NDArray[Any]:
     """A field of single or double precision with contiguous rows: the array itself where it is one."""
     field = _real(array)
     if field.size == 0:
-        raise Error(f"the array of shape {field.shape} holds no cell")
+        raise Error(
+            f"the array of shape {field.shape} holds no cell", hint="give an array of at least one cell along each axis"
+        )
     return field
 
 
@@ -147,7 +149,7 @@ def agree(comm: Any, problem: Error | None) -> None:
 def check_truth(value: Any, name: str) -> None:
     """An error unless `value` is true or false."""
     if not isinstance(value, (bool, np.bool_)):
-        raise Error(f"`{name}` is {value!r}, neither True nor False")
+        raise Error(f"`{name}` is {value!r}, neither True nor False", hint="give True or False")
 
 
 def _made(arrays: list[NDArray[Any]], origins: list[Triple], shape: Triple, periodic: bool, handle: int | None) -> Any:

@@ -28,7 +28,10 @@ def whole_number(value: Any, name: str, least: int, most: int) -> int:
     """`value` as a whole number from `least` to `most`."""
     number = real_number(value, name)
     if not least <= number <= most or number != math.floor(number):
-        raise Error(f"`{name}` is {_shown(value)}, not a whole number from {least} to {most}")
+        raise Error(
+            f"`{name}` is {_shown(value)}, not a whole number from {least} to {most}",
+            hint="give an integer in this range",
+        )
     return int(number)
 
 
@@ -41,9 +44,14 @@ def real_array(array: Any, name: str = "array") -> NDArray[Any]:
     try:
         real = np.asarray(array)
     except (TypeError, ValueError) as problem:
-        raise Error(f"the {name} is no array: {problem}") from problem
+        raise Error(
+            f"the {name} is no array: {problem}",
+            hint="give an array of NumPy of numbers, such as numpy.asarray(values, dtype=float)",
+        ) from problem
     if real.dtype.kind not in "fiub":
-        raise Error(f"the {name} holds `{real.dtype}`, not real numbers")
+        raise Error(
+            f"the {name} holds `{real.dtype}`, not real numbers", hint="give real numbers, such as array.astype(float)"
+        )
     return real
 
 

@@ -12,7 +12,11 @@ DONE, FAILED, USED_WRONGLY = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: runs one command and ends the process with its exit code."""
-    sys.exit(run_command(list(sys.argv[1:] if arguments is None else arguments)))
+    try:
+        code = run_command(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # while it is still being imported
+        code = FAILED
+    sys.exit(code)
 
 
 def run_command(arguments: list[str]) -> int:

@@ -78,7 +78,9 @@ def _scratch(folder: Path | None) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise Error(f"the scratch folder cannot be made: {problem.strerror}", folder) from problem
+        raise Error(
+            f"the scratch folder cannot be made: {problem.strerror}", folder, "choose another, or make room"
+        ) from problem
     return folder.absolute()
 
 

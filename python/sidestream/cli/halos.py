@@ -10,7 +10,7 @@ import typer
 from .. import console
 from ..error import Error, UsageError
 from .files import Ranks, count_of
-from .options import Json, Launcher
+from .options import Box, Json, Launcher, Unit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -80,7 +80,9 @@ def query(
 
 @halos.command(short_help="Find halos in a plot file or checkpoint of any format.")
 def find(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A plot file or checkpoint.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A plot file, a checkpoint, or an array.", show_default=False)
+    ],
     task: Annotated[
         str | None,
         typer.Option("--task", metavar="NAME", help="Of the run that wrote FILE, where it has several of halos."),
@@ -104,6 +106,8 @@ def find(
         str | None,
         typer.Option("--species", metavar="NAME", help="Of fof, whose particles (default: the first species)."),
     ] = None,
+    box: Box = None,
+    unit: Unit = None,
     out: Out = None,
     ranks: Ranks = None,
     launcher: Launcher = None,
@@ -114,16 +118,19 @@ def find(
     Of a file of a run with a task of halos these are the run's own halos, found with its options; those given here
     count more. Else the defaults of such a task hold: the density is that of gas and dark matter together, on all
     levels, the boundary is at 81.66 means and the peak reaches 200. A file in units of its own keeps them, and
-    thresholds are in these. Prints the 20 heaviest.
+    thresholds are in these. FILE may be a plain array (z, y, x), with --box and --unit: density.npy, or
+    fields.h5:/density. Prints the 20 heaviest.
 
     \b
     Examples:
       sidestream halos find runs/demo/plt00120 -n 2
       sidestream halos find DD0046 --t-boundary "60 mean" --t-halo "100 mean"
       sidestream halos find runs/demo/chk00050.hdf5_chk --finder fof -o groups.csv
+      sidestream halos find density.npy --box "20 Mpc" --unit Msun/Mpc^3
     """
     from time import perf_counter
 
+    from ..files.plain import Description, as_plot_files
     from ..launch import halos as search
     from ..quantities import duration
 
@@ -141,8 +148,8 @@ def find(
     }
     options = {name: value for name, value in given.items() if value is not None}
     start, count = perf_counter(), count_of(ranks)
-    with console.status(f"searching {file}") as tell:
-        table = search.find(search.Search(file, task, options), count, launcher, tell)
+    with console.status(f"searching {file}") as tell, as_plot_files([file], Description(box, unit)) as (path,):
+        table = search.find(search.Search(path, task, options), count, launcher, tell)
     seconds = perf_counter() - start
     told = f"reading and finding took {duration(seconds)} on {count} rank{'s' * (count != 1)}"
     _give(table, out, as_json, told, {"seconds": seconds})

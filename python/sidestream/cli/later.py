@@ -10,13 +10,13 @@ import typer
 from .. import console
 from ..error import UsageError
 from .files import Ranks, count_of
-from .options import Launcher, Settings
+from .options import Box, Launcher, Settings, Unit
 
 
 def analyze(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="DATA...", help="A run folder, or plot files and checkpoints.", show_default=False),
+        typer.Argument(metavar="DATA...", help="A run folder, or plot files, checkpoints, arrays.", show_default=False),
     ],
     task: Annotated[
         str | None,
@@ -44,6 +44,8 @@ def analyze(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace earlier results of files; never a run.")
     ] = False,
+    box: Box = None,
+    unit: Unit = None,
     ranks: Ranks = None,
     launcher: Launcher = None,
 ) -> None:
@@ -59,6 +61,9 @@ def analyze(
     universe, neutral hydrogen and the like follow from ionisation equilibrium: with the background of the run that made
     the file, or that of --set heating.uv_background=NAME.
 
+    Plain arrays (z, y, x) are analysed like plot files: NumPy files, and data sets of HDF5 files (FILE.h5:/GROUP/NAME,
+    or FILE.h5:/GROUP for all in it). --box says how large they are, --unit what their numbers are.
+
     With --task or --config, DATA may be a run too: the tasks, which need not be those of the run, are done with every
     snapshot that it stored, or else with its plot files.
 
@@ -70,8 +75,10 @@ def analyze(
       sidestream analyze plt00123 --task gimlet --set heating.uv_background=onorbe17_middle
       sidestream analyze plt00123 --config tasks.toml --out results
       sidestream analyze runs/demo --config tasks.toml --out results -n 4
+      sidestream analyze density.npy --box "20 Mpc" --unit Msun/Mpc^3 --task halos
     """
     from ..files.opening import is_run, is_there, open_run
+    from ..files.plain import Description, as_plot_files
     from ..files.snapshot import format_of
     from ..launch import later
 
@@ -88,12 +95,13 @@ def analyze(
         with console.status(f"analysing {first}") as tell:
             made = later.analyze(open_run(first), count_of(ranks), launcher, tell)
     else:
-        folder = out or Path("runs") / first.name
+        folder = out or Path("runs") / first.name.partition(":")[0]
         if len(paths) == 1 and is_there(first) and is_run(first):
             folder, paths = out or Path("runs") / f"{first.name}-analyzed", later.moments_of(open_run(first))
         if any(is_there(path) and is_run(path) for path in paths):
             raise UsageError("a run is analysed alone", hint="`sidestream analyze RUN`, or name its plot files")
-        request = later.FileTasks(paths, folder, task, config, tuple(settings or ()), overwrite)
-        with console.status(f"analysing {first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")) as tell:
+        told = f"analysing {first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+        with console.status(told) as tell, as_plot_files(paths, Description(box, unit)) as files:
+            request = later.FileTasks(files, folder, task, config, tuple(settings or ()), overwrite)
             made = len(later.analyze_files(request, count_of(ranks), launcher, tell).events.of("analysis"))
-    console.say(f"{made} results were made")
+    console.say(f"{made} result{'s were' if made != 1 else ' was'} made")

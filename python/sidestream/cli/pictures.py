@@ -109,7 +109,11 @@ def display(
     try:
         (run / "wall.json").write_text(json.dumps(report, indent=2) + "\n")
     except OSError as problem:
-        raise Error(f"the report cannot be written: {problem.strerror}", run / "wall.json") from problem
+        raise Error(
+            f"the report cannot be written: {problem.strerror}",
+            run / "wall.json",
+            hint="make room, or give yourself the right to write there: chmod u+w FOLDER",
+        ) from problem
     rate = f"{report['frame_rate']:.3g} a second" if report["frame_rate"] else "one alone"
     delay, part = report["delay_s"], report["display_s"]
     console.say(f"{report['frames']} frames, {rate}; {report['skipped']} steps skipped")

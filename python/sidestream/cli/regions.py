@@ -77,7 +77,11 @@ def classify(
     name = task_of(opened, task)
     rows = [(region, _answer(decide, function, region)) for region in all_regions(opened, name)]
     if not rows:
-        raise Error(f"the task `{name}` has found no region at any step", run)
+        raise Error(
+            f"the task `{name}` has found no region at any step",
+            run,
+            hint="lower the threshold of its `condition`; `sidestream plot RUN` shows the values that there are",
+        )
     counts = Counter(answer for _, answer in rows)
     if out is not None:
         catalogue.save(_table(rows, function), out)
@@ -104,7 +108,10 @@ def _function(name: str) -> Callable[[Region], Any]:
     finally:
         sys.path.pop(0)
     if not callable(found):
-        raise UsageError(f"the module `{module}` has no function `{function}`")
+        raise UsageError(
+            f"the module `{module}` has no function `{function}`",
+            hint="name a function that the module has: MODULE:FUNCTION",
+        )
     decide: Callable[[Region], Any] = found
     return decide
 
@@ -116,7 +123,11 @@ def _answer(decide: Callable[[Region], Any], name: str, region: Region) -> str |
     try:
         answer = decide(region)
     except Exception as problem:
-        raise Error(f"`{name}` failed: {type(problem).__name__}: {problem}", where) from problem
+        raise Error(
+            f"`{name}` failed: {type(problem).__name__}: {problem}",
+            where,
+            hint="mend the function: it fails on this region",
+        ) from problem
     if isinstance(answer, np.generic):
         answer = answer.item()
     if not isinstance(answer, str | float | int):

@@ -141,7 +141,11 @@ def edit(
     step = steering.edit(quantity, region, _number_or_array(value), operation, where=where, at=at, why=why)
     outcome = steering.outcome() if at is None else None
     if outcome not in (None, "done"):
-        raise Error(f"the edit was refused after step {step}: {outcome}", str(context.obj))
+        raise Error(
+            f"the edit was refused after step {step}: {outcome}",
+            str(context.obj),
+            hint="`sidestream steer RUN list` says what may be edited",
+        )
     _told(f"`{quantity}` is edited", step)
 
 

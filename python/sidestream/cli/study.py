@@ -58,7 +58,7 @@ def sweep(
 
     \b
     Examples:
-      sidestream sweep box.toml --vary cosmology.omega_m=0.28,0.3,0.32 --seeds 4 -n 2
+      sidestream sweep box.toml --vary cosmology.sigma8=0.75,0.81,0.87 --seeds 4 -n 2
       sidestream sweep box.toml --vary mesh.cells=[32,32,32],[64,64,64] --vary hydro.cfl=0.3,0.6 --out runs/resolution
     """
     from ..launch import sweep as sweeps
@@ -89,7 +89,7 @@ def _family(config: Path, folder: Path, vary: list[str], seeds: int | None, sett
     for text in vary:
         key, is_set, values = text.partition("=")
         if not is_set or not key.strip() or not values.strip():
-            raise UsageError(f"`{text}` is no key with values", hint="write --vary cosmology.omega_m=0.28,0.3,0.32")
+            raise UsageError(f"`{text}` is no key with values", hint="write --vary cosmology.sigma8=0.75,0.81,0.87")
         if key.strip() in keys:
             raise UsageError(f"the key `{key.strip()}` is varied twice", hint="give all its values in one --vary")
         keys[key.strip()] = _split(values)
@@ -181,7 +181,11 @@ def compare(
     try:
         picture.write_png(path)
     except OSError as problem:
-        raise Error(f"the picture cannot be written: {problem.strerror}", path) from problem
+        raise Error(
+            f"the picture cannot be written: {problem.strerror}",
+            path,
+            hint="choose another file with --out, or make room",
+        ) from problem
     rows = [_row(one) for one in made]
     if as_json:
         console.print_json({"covariance": comparing.COVARIANCE, "picture": str(path), "comparisons": rows})

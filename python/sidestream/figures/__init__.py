@@ -87,4 +87,8 @@ def save_pictures(run: Run, folder: Path, task: str | None = None) -> list[Path]
         folder.mkdir(parents=True, exist_ok=True)
         return [picture.save_png(folder) for picture in drawn]
     except OSError as problem:
-        raise Error(f"the pictures cannot be written: {problem.strerror}", folder) from problem
+        raise Error(
+            f"the pictures cannot be written: {problem.strerror}",
+            folder,
+            hint="choose another folder with --out, or make room",
+        ) from problem

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from ..runs.summary import WRITE_SIZES, FileBill, file_bills
+from .margins import Margins
 from .picture import BLUE, TEAL, Picture, look
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ def pictures(run: Run) -> Iterator[Picture]:
             "How many writes of which size all ranks made, over the whole run. Few and large ones suit parallel file "
             "systems; the bins are those of Darshan."
         )
-        yield Picture("write-sizes", "Sizes of the writes", caption, _draw(rows))
+        columns: dict[str, list[Any]] = {"size of a write [bytes]": list(WRITE_SIZES)}
+        columns |= {row.title: [row.write_sizes.get(name, 0) for name in WRITE_SIZES] for row in rows}
+        yield Picture("write-sizes", "Sizes of the writes", caption, _draw(rows), columns=columns)
 
 
 def _draw(rows: list[FileBill]) -> Figure:
@@ -42,4 +45,5 @@ def _draw(rows: list[FileBill]) -> Figure:
         axes.set(yscale="log", ylim=(0.7, None), xlabel="size of a write [bytes]", ylabel="number of writes")
         axes.grid(False, axis="x")
         axes.legend()
+        figure.set_layout_engine(Margins(bottom=0.35))  # sizes stand aslant
     return figure

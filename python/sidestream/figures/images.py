@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
+from .margins import Margins
 from .picture import Picture, field_name, length_unit, look, moment, spread, unit_label
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
     from ..runs.run import Run
 
+SIDE_IN, LONE_SIDE_IN, LEAST_IN = 3.2, 3.8, 1.2  # of pictures in rows and alone, and of very flat ones
+BAR_IN = 1.0  # room for a colour bar with its label
 _MAPS = {"temperature": "inferno", "gas_density": "viridis", "dark_matter_density": "magma", "total_density": "magma"}
+_BOTH_SIGNS = "RdBu_r"
 _PLANES = {"x": ("y", "z"), "y": ("x", "z"), "z": ("x", "y")}  # axis of sight: the axes of the picture
 
 
@@ -32,26 +36,33 @@ def _row(task: str, tables: list[xr.Dataset], field: str) -> Picture:
     norm = norm_of([np.asarray(table[field], dtype=float) for table in tables])
     kind = str(tables[-1].attrs.get("analysis", "image"))
     with look():
-        figure = Figure(
-            figsize=(max(3.7 * len(tables) + 0.9, 5.6), 4.1 if len(tables) > 1 else 4.6), layout="compressed"
-        )
+        side = SIDE_IN if len(tables) > 1 else LONE_SIDE_IN
+        height, width = np.shape(tables[-1][field])
+        figure = Figure(figsize=((side + 0.22) * len(tables) + 1.6, max(side * height / width, LEAST_IN) + 0.85))
         panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
         for axes, table in zip(panels, tables, strict=True):
             image = draw_image(axes, table, field, norm)
         panels[0].set_ylabel(f"{plane_of(tables[-1])[1]}{length_unit(tables[-1])}")
-        label = f"{field_name(field)}{unit_label(tables[-1], field)}"
-        figure.colorbar(image, ax=list(panels), label=label, fraction=0.046 / len(tables) * 1.6, pad=0.015)
+        label = f"{field.replace('_', ' ')}{unit_label(tables[-1], field)}"
+        bar_beside(panels[-1], image, label)
     title = f"{kind.capitalize()} of {field_name(field)}"
     axis = axis_of_sight(tables[-1])
     caption = f"Seen along {axis}." if kind == "projection" else f"Cut across {axis}."
-    return Picture(f"{task}-{field.replace('_', '-')}", title, caption, figure, vector=False, wide=len(tables) > 1)
+    return Picture(f"{task}-{field.replace('_', '-')}", title, caption, figure, wide=len(tables) > 1)
+
+
+def bar_beside(axes: Any, shown: Any, label: str) -> None:
+    """A colour bar along the right edge of a panel, as high as that is once it has its shape."""
+    axes.figure.colorbar(shown, cax=axes.inset_axes((1.04, 0.0, 0.05, 1.0)), label=label)
+    axes.figure.set_layout_engine(Margins(right=BAR_IN))
 
 
 def draw_image(axes: Any, table: xr.Dataset, field: str, norm: Normalize, colours: str = "") -> Any:
     """One field into a panel, its horizontal axis and its moment named."""
     values = np.asarray(table[field].transpose("y", "x"), dtype=float)
     extent = [*_range(table, "x", values.shape[1]), *_range(table, "y", values.shape[0])]
-    image = axes.imshow(values, origin="lower", extent=extent, norm=norm, cmap=colours or _MAPS.get(field, "viridis"))
+    usual = _BOTH_SIGNS if norm.vmin is not None and norm.vmin < 0 else _MAPS.get(field, "viridis")
+    image = axes.imshow(values, origin="lower", extent=extent, norm=norm, cmap=colours or usual)
     axes.grid(False)
     axes.minorticks_off()
     axes.set_xlabel(f"{plane_of(table)[0]}{length_unit(table)}")
@@ -80,10 +91,14 @@ def _range(table: xr.Dataset, axis: str, cells: int) -> tuple[float, float]:
 
 
 def norm_of(images: list[np.ndarray]) -> Normalize:
-    """A logarithmic scale from the bulk of the last image, or a linear one if values are not all positive."""
+    """A logarithmic scale from the bulk of the last image, or a linear one if values are not all positive, around zero
+    if they have both signs."""
     every = np.concatenate([image[np.isfinite(image)] for image in images]) if images else np.array([1.0])
     if every.size == 0:
         return Normalize(0, 1)
+    if every.min() < 0 < every.max():
+        most = float(np.abs(every).max())
+        return Normalize(-most, most)
     if every.min() <= 0:
         return Normalize(float(every.min()), float(every.max()) or 1.0)
     last = images[-1][np.isfinite(images[-1])]

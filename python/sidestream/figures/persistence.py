@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..runs.run import Run
 
+MOST_MARKS = 1000  # that are drawn as marks, not as an image of them
 LEAST_RATIO = 1.01  # of birth to death: branches that hardly stand out are left out
 
 
@@ -46,7 +47,15 @@ def _diagram(task: str, table: xr.Dataset, birth: np.ndarray, death: np.ndarray)
         if is_positive:
             axes.set(xscale="log", yscale="log")
         axes.plot(ends, ends, color=FAINT, lw=1, zorder=0)
-        axes.scatter(death[seen] / scale, birth[seen] / scale, s=8, color=VIOLET, alpha=0.5, lw=0)
+        axes.scatter(
+            death[seen] / scale,
+            birth[seen] / scale,
+            s=8,
+            color=VIOLET,
+            alpha=0.5,
+            lw=0,
+            rasterized=seen.sum() > MOST_MARKS,
+        )
         axes.set(xlabel=f"death: density at the saddle {unit}", ylabel=f"birth: density at the maximum {unit}")
         axes.set_title(f"Persistence of {table.attrs.get('field', 'the field')}")
         axes.text(0.98, 0.03, f"{seen.sum()} branches", transform=axes.transAxes, ha="right", color=MUTED)
@@ -54,4 +63,4 @@ def _diagram(task: str, table: xr.Dataset, birth: np.ndarray, death: np.ndarray)
         "Each dot is a peak of the density and the saddle at which its region joins that of a higher one; the further "
         "from the line, the more it stands out. Peaks that end within 1 % of their height are left out."
     )
-    return Picture(f"{task}-persistence", "Persistence diagram", caption, figure, vector=False)
+    return Picture(f"{task}-persistence", "Persistence diagram", caption, figure)

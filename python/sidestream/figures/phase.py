@@ -41,6 +41,7 @@ def _diagram(run: Run, task: str) -> Iterator[Picture]:
             np.where(count > 0, count, np.nan),
             norm=norm,
             cmap="YlGnBu",
+            rasterized=True,  # else edges of bins show
         )
         _zoom(axes, table, count)
         _draw_fit(axes, table)
@@ -48,7 +49,7 @@ def _diagram(run: Run, task: str) -> Iterator[Picture]:
         axes.set_xlabel(f"gas density{unit_label(table, 'density_low') or ' / mean'}")
         axes.set_ylabel(f"temperature{unit_label(table, 'temperature_low')}")
         axes.set_title(f"Gas at z = {float(table.attrs.get('redshift', 0.0)):.3g}")
-    yield Picture(f"{task}-phase", "Phase diagram", "Cells of gas by density and temperature.", figure, vector=False)
+    yield Picture(f"{task}-phase", "Phase diagram", "Cells of gas by density and temperature.", figure)
 
 
 def _edges(table: xr.Dataset, name: str) -> np.ndarray:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import TightLayoutEngine
-from matplotlib.ticker import LogFormatterSciNotation, LogLocator
 
-INK, MUTED, FAINT, GRID = "#1c2733", "#5c6b7a", "#aeb9c4", "#e6eaee"
-BLUE, TEAL, AMBER, RED, VIOLET, GREY = "#2a78d6", "#12a594", "#eda100", "#dc3e42", "#6e56cf", "#8b98a5"
-TASK_COLOURS = (TEAL, VIOLET, "#e5732f", "#d6409f", "#46a758", "#3e63dd", "#a18072", "#0894b3")
+from .margins import Margins
+from .numbers import Numbers, numbers_of, write_csv, write_netcdf
+from .paper import AMBER, BLUE, FAINT, GREY, GRID, INK, MUTED, RED, TEAL, VIOLET, look, png_of, svg_of
+
+__all__ = ["AMBER", "BLUE", "FAINT", "GREY", "GRID", "INK", "MUTED", "RED", "TEAL", "VIOLET", "look"]
+
+TASK_COLOURS = ("#2ca3a1", "#3a349e", "#733f0f", "#8e185b", "#598100", "#5d61f6", "#9f915e", "#378ecb")
 FIELD_NAMES = {
     "gas_density": "gas",
     "dark_matter_density": "dark matter",
@@ -34,40 +31,6 @@ FIELD_NAMES = {
     "temperature": "temperature",
 }
 
-_WHOLE = (0, 0, 1, 1)
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_LOOK: Any = {
-    "font.size": 10,
-    "font.family": ["DejaVu Sans"],
-    "text.color": INK,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titley": 1.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.7,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.direction": "out",
-    "ytick.direction": "out",
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "lines.linewidth": 1.8,
-    "figure.facecolor": "white",
-    "figure.autolayout": True,  # a third of the time of `layout="constrained"`, for figures with a legend outside
-    "savefig.facecolor": "white",
-    "svg.fonttype": "path",
-    "svg.hashsalt": "sidestream",
-    "image.interpolation": "nearest",
-}
-
 
 @dataclass
 class Picture:
@@ -77,92 +40,51 @@ class Picture:
     title: str
     caption: str
     figure: Figure
-    vector: bool = True  # embedded as SVG; else as PNG (images, many marks)
     wide: bool = False
     numbers: Sequence[Sequence[str]] = ()  # a table below it: its head, then its rows
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # what it draws, by name and unit: a file
 
+    def __post_init__(self) -> None:
+        """A figure has a layout, and a title, that of the picture if no other: it says what it is wherever it goes."""
+        panels = self.figure.axes
+        if self.figure.get_layout_engine() is None:
+            self.figure.set_layout_engine(Margins())
+        if panels and not self.figure.texts and not any(axes.get_title(loc="left") for axes in panels):
+            with look():
+                panels[0].set_title(self.title)
+
+    @cached_property
+    def drawn_numbers(self) -> list[Numbers]:
+        """What the figure shows."""
+        return numbers_of(self.figure)
+
     def save_png(self, folder: Path) -> Path:
-        """Writes `NAME.png` into the folder, and `NAME.csv` where it has columns."""
-        if self.columns:
-            with (folder / f"{self.name}.csv").open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(self.columns)
-                writer.writerows(zip(*self.columns.values(), strict=True))
+        """Writes `NAME.png` into the folder, and its numbers beside it; returns the path of the picture."""
+        self.write_numbers(folder)
         path = folder / f"{self.name}.png"
         self.write_png(path)
         return path
 
     def write_png(self, path: Path) -> None:
         """Writes the picture alone, under any name."""
-        path.write_bytes(_drawn(self.figure, is_vector=False))
+        path.write_bytes(png_of(self.figure))
+
+    def write_numbers(self, folder: Path) -> None:
+        """Writes what the picture shows, as `NAME.csv` and as `NAME.nc`."""
+        write_csv(folder / f"{self.name}.csv", self.drawn_numbers, self.columns)
+        write_netcdf(folder / f"{self.name}.nc", self.drawn_numbers, self.columns, self.title)
 
     def data_uri(self) -> str:
         """The picture as a `data:` address for a page of its own."""
-        mime = "svg+xml" if self.vector else "png"
-        return f"data:image/{mime};base64,{base64.b64encode(_drawn(self.figure, self.vector)).decode()}"
+        return f"data:image/svg+xml;base64,{base64.b64encode(svg_of(self.figure).encode()).decode()}"
 
 
-def legend_outside(figure: Figure, handles: Sequence[Any], names: Sequence[str], above: bool, columns: int) -> None:
-    """A legend above or below all panels, in the room that they leave; `layout="constrained"` takes far longer."""
-    rows = -(-len(names) // max(1, columns))
-    share = (0.19 * rows + 0.12) / figure.get_figheight()  # inches, of lines of 9 points
+def legend_outside(figure: Figure, handles: Sequence[Any], names: Sequence[str], above: bool, columns: int) -> float:
+    """A legend above or below all panels, in the room that they leave; returns its height in inches."""
+    height = 0.19 * -(-len(names) // max(1, columns)) + 0.12  # of lines of 9 points
     figure.legend(handles, names, loc="upper left" if above else "lower center", ncols=columns)
-    figure.set_layout_engine("tight", rect=(0, 0, 1, 1 - share) if above else (0, share, 1, 1))
-
-
-def _drawn(figure: Figure, is_vector: bool) -> bytes:
-    """The figure as SVG or PNG. By the canvas itself: `savefig` draws figures that lay themselves out twice."""
-    _simplify_ticks(figure)
-    engine = figure.get_layout_engine()
-    if isinstance(engine, TightLayoutEngine) and engine.get()["rect"] == _WHOLE:
-        no_rectangle: Any = None  # with one, all is laid out twice
-        figure.set_layout_engine(TightLayoutEngine(rect=no_rectangle))
-    buffer = io.BytesIO()
-    with look():
-        figure.dpi = 160
-        if is_vector:
-            FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # type: ignore[no-untyped-call]
-        else:
-            FigureCanvasAgg(figure).print_png(buffer)  # type: ignore[no-untyped-call]
-    return buffer.getvalue()
-
-
-def _simplify_ticks(figure: Figure) -> None:
-    """Of logarithmic axes: their labels as plain text, and of two decades and more the minor ticks at 2 and 5 alone.
-
-    Typeset formulae, and all eight minor ticks of a decade, take half of the drawing each. Along x labels lie beside
-    each other, so that those of shorter axes would overlap too.
-    """
-    for axes in figure.axes:
-        for axis, sparse in ((axes.xaxis, 5), (axes.yaxis, 100)):
-            low, high = sorted(axis.get_view_interval())
-            if isinstance(axis.get_minor_locator(), LogLocator) and high >= sparse * low:
-                axis.set_minor_locator(LogLocator(subs=(2, 5)))
-            if isinstance(axis.get_major_formatter(), LogFormatterSciNotation):
-                axis.set_major_formatter(_PlainPowers())
-            if isinstance(axis.get_minor_formatter(), LogFormatterSciNotation):
-                axis.set_minor_formatter(_PlainPowers())
-
-
-class _PlainPowers(LogFormatterSciNotation):
-    """The labels of a logarithmic axis as plain text, such as 10⁻³ and 2×10⁵."""
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        return _plain_power(super().__call__(x, pos))
-
-
-def _plain_power(typeset: str) -> str:
-    """A label of Matplotlib's logarithmic axes as plain text: `$\\mathdefault{10^{-3}}$` is 10⁻³."""
-    label = re.sub(r"\^\{([-\d.]+)\}", lambda power: power[1].translate(_SUPERSCRIPTS), typeset)
-    return label.removeprefix(r"$\mathdefault{").removesuffix("}$").replace(r"\times", "×").replace("-", "−")
-
-
-@contextmanager
-def look() -> Iterator[None]:
-    """The shared style."""
-    with mpl.rc_context(_LOOK):
-        yield
+    figure.set_layout_engine(Margins(top=height) if above else Margins(bottom=height))
+    return height
 
 
 def mean_flux_of(table: Any) -> str:
@@ -176,7 +98,7 @@ def redshift_colours(redshifts: Sequence[float]) -> list[Any]:
     ramp = mpl.colormaps["YlGnBu"]
     if len(redshifts) == 1:
         return [ramp(0.75)]
-    return [ramp(0.35 + 0.62 * index / (len(redshifts) - 1)) for index in range(len(redshifts))]
+    return [ramp(0.5 + 0.5 * index / (len(redshifts) - 1)) for index in range(len(redshifts))]
 
 
 def moment(table: Any) -> str:

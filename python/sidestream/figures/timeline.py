@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..runs.events import Event, Events, number
+from .margins import POINTS, Margins
 from .picture import AMBER, BLUE, GREY, INK, MUTED, RED, TASK_COLOURS, Picture, legend_outside, look
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ STEP, PACK, WAIT, WRITE = "step", "packing", "waiting for the analyses", "writin
 BEHIND = "writing behind the run"
 RECEIVE, IDLE = "receiving", "idle"
 _COLOURS = {STEP: BLUE, PACK: AMBER, WAIT: RED, WRITE: GREY, BEHIND: "#c3ccd4", RECEIVE: "#8ec8f6", IDLE: "#e3e8ed"}
+TITLE = "Who computed and who waited"
 NEGLIGIBLE_S = 5e-4  # what took less is not drawn
+REDSHIFTS_IN, GROUPS_IN = 0.2, 1.15  # inches above and beside the lanes, for redshifts and for names of groups
 TOGETHER_S = 0.005  # publishes that end within this time of each other were one, shared among tasks
 
 
@@ -51,7 +54,14 @@ def pictures(run: Run) -> Iterator[Picture]:
             "pale grey is time the sidecars had nothing to do."
         )
         figure = _draw(spans, run.tasks, events)
-        yield Picture("timeline", "Who computed and who waited", caption, figure, vector=False, wide=True)
+        columns: dict[str, list[Any]] = {
+            "group": [span.group for span in spans],
+            "lane": [span.lane for span in spans],
+            "what": [span.what for span in spans],
+            "start [s]": [span.start for span in spans],
+            "end [s]": [span.end for span in spans],
+        }
+        yield Picture("timeline", TITLE, caption, figure, wide=True, columns=columns)
 
 
 def _publishes_joined(events: Events) -> list[Event]:
@@ -99,17 +109,19 @@ def _draw(spans: list[Span], tasks: list[str], events: Events) -> Figure:
     colours = _COLOURS | {task: TASK_COLOURS[i % len(TASK_COLOURS)] for i, task in enumerate(_tasks(spans, tasks))}
     end = max(span.end for span in spans)
     with look():
-        figure = Figure(figsize=(12.5, 1.3 + 0.5 * len(lanes)))
+        figure = Figure(figsize=(12.5, 1.5 + 0.5 * len(lanes)))
         axes = figure.add_subplot()
         for what in colours:
             _bars(axes, [span for span in spans if span.what == what], lanes, colours[what], end)
         _label_lanes(axes, lanes)
-        axes.set(xlim=(0, end), xlabel="seconds since the start")
+        axes.set(xlim=(0, end), xlabel="time since the start [s]")
         axes.grid(False, axis="y")
         used = [what for what in colours if any(span.what == what for span in spans)]
         handles = [Patch(color=colours[what]) for what in used]
-        legend_outside(figure, handles, used, above=True, columns=min(len(handles), 8))
-        _mark_redshifts(axes, events, end)
+        height = legend_outside(figure, handles, used, above=True, columns=min(len(handles), 8))
+        above = REDSHIFTS_IN * _mark_redshifts(axes, events, end)
+        axes.set_title(TITLE, pad=6.0 + POINTS * above)
+        figure.set_layout_engine(Margins(top=height + above, right=GROUPS_IN))
     return figure
 
 
@@ -129,16 +141,28 @@ def _bars(axes: Any, spans: list[Span], lanes: list[tuple[str, str]], colour: st
     """Bars of one colour; each is at least a hair wide, so that nothing short disappears."""
     hair = end / 3000
     boxes = []
-    for span in spans:
-        y = len(lanes) - 1 - lanes.index((span.group, span.lane))
-        start = max(0.0, span.start)
-        stop = max(span.end, start + hair)
-        height = 0.2 if span.what == IDLE else 0.37
-        boxes.append([(start, y - height), (stop, y - height), (stop, y + height), (start, y + height)])
+    for group, lane in lanes:
+        y = len(lanes) - 1 - lanes.index((group, lane))
+        for start, stop in _joined([span for span in spans if (span.group, span.lane) == (group, lane)], hair):
+            height = 0.2 if spans[0].what == IDLE else 0.37
+            boxes.append([(start, y - height), (stop, y - height), (stop, y + height), (start, y + height)])
     if boxes:
         axes.add_collection(
             PolyCollection(boxes, facecolors=colour, edgecolors="none", linewidths=0, antialiaseds=False)
         )
+
+
+def _joined(spans: list[Span], hair: float) -> list[tuple[float, float]]:
+    """Start and end of bars, those that are less than a hair apart as one."""
+    bars: list[tuple[float, float]] = []
+    for span in sorted(spans, key=lambda span: span.start):
+        start = max(0.0, span.start)
+        stop = max(span.end, start + hair)
+        if bars and start < bars[-1][1] + hair:
+            bars[-1] = (bars[-1][0], max(stop, bars[-1][1]))
+        else:
+            bars.append((start, stop))
+    return bars
 
 
 def _label_lanes(axes: Any, lanes: list[tuple[str, str]]) -> None:
@@ -158,14 +182,15 @@ def _label_lanes(axes: Any, lanes: list[tuple[str, str]]) -> None:
             )
 
 
-def _mark_redshifts(axes: Any, events: Events, end: float) -> None:
-    """Redshifts above the axis, at the times when the simulation passed them."""
+def _mark_redshifts(axes: Any, events: Events, end: float) -> bool:
+    """Redshifts above the axis, at the times when the simulation passed them; returns whether there are such."""
     steps = [step for step in events.of("step") if "redshift" in step]
     if len(steps) < 2 or number(steps[0], "redshift") <= number(steps[-1], "redshift"):
-        return
+        return False
     chosen = [min(steps, key=lambda step: abs(step["t"] - share * end)) for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
     top = axes.secondary_xaxis("top")
     top.set_xticks([step["t"] for step in chosen], [f"z = {number(step, 'redshift'):.3g}" for step in chosen])
     top.tick_params(length=3, labelsize=8.5)
     top.minorticks_off()
     top.spines["top"].set_visible(False)
+    return True

@@ -9,7 +9,22 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..measurements import turbulence as measured
-from .picture import AMBER, FAINT, INK, MUTED, RED, VIOLET, Picture, look, moment, redshift_colours, spread, unit_label
+from .margins import Margins
+from .picture import (
+    AMBER,
+    FAINT,
+    INK,
+    MUTED,
+    RED,
+    VIOLET,
+    Picture,
+    legend_outside,
+    look,
+    moment,
+    redshift_colours,
+    spread,
+    unit_label,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,12 +70,12 @@ def show_densities(axes: Any) -> None:
 def _spectra(task: str, tables: Sequence[xr.Dataset]) -> Picture:
     is_viscous = all(number(table, "kolmogorov_scale") > 0 for table in tables)
     with look():
-        figure = Figure(figsize=(9.6 if is_viscous else 6.4, 4.6), layout="constrained")
+        figure = Figure(figsize=(9.6 if is_viscous else 6.4, 4.6))
         if is_viscous:
             plain, compensated = figure.subplots(1, 2)
             _in_kolmogorov_units(plain, compensated, tables)
             handles, labels = plain.get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside lower center", ncols=3)
+            legend_outside(figure, handles, labels, above=False, columns=3)
         else:
             _in_own_units(figure.subplots(), tables)
     caption = "Kinetic energy by wave number." + (
@@ -194,6 +209,7 @@ def _gradients(task: str, tables: Sequence[xr.Dataset]) -> Picture:
             axes.set_title(title)
             axes.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.17))  # below: curves fill the panel
         panels[0].set_ylabel("probability density")
+        figure.set_layout_engine(Margins(bottom=0.15 * (len(tables) + 1) + 0.15))
     caption = (
         "How often gradients and vorticity are how large, of all axes together; S: skewness, F: flatness. "
         "Dashed: a normal distribution, of skewness 0 and flatness 3."

@@ -189,7 +189,11 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except (RuntimeError, ValueError, IndexError, KeyError, OSError) as problem:
         reason = _COLOUR.sub("", str(problem)).strip().splitlines()
-        raise Error(f"ADIOS2 cannot read it: {reason[-1] if reason else type(problem).__name__}", path) from problem
+        raise Error(
+            f"ADIOS2 cannot read it: {reason[-1] if reason else type(problem).__name__}",
+            path,
+            hint="`bpls -l FILE` of ADIOS2 says what is in it; write it again if that fails too",
+        ) from problem
 
 
 @contextmanager

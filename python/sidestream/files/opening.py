@@ -52,7 +52,11 @@ def is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise Error(f"this cannot be the name of a file: {reason}", f"{str(path)[:60]!r}...") from problem
+        raise Error(
+            f"this cannot be the name of a file: {reason}",
+            f"{str(path)[:60]!r}...",
+            hint="give the path of a run folder, plot file, checkpoint or result",
+        ) from problem
 
 
 def is_run(path: Path) -> bool:

@@ -12,7 +12,11 @@ from .opening import is_there
 def config_of(file: Path) -> str:
     """The configuration of the run that wrote a plot file or checkpoint, as TOML; empty where it keeps none."""
     if not is_there(file):
-        raise Error("there is no such plot file or checkpoint", file)
+        raise Error(
+            "there is no such plot file or checkpoint",
+            file,
+            hint="`sidestream info FOLDER` lists what is in a run folder",
+        )
     with translated_errors():
         return str(extension().file_config(str(file)))
 

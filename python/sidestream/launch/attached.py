@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .interpreter import program_for
 from .launcher import ATTACH
 from .programs import Tell, lines_of
 
@@ -44,5 +45,6 @@ def attach(attachment: Attachment, ranks: int, launcher: str | None = None, tell
     Raises:
         Error: there is no such run or task, the run refuses, or a result could not be made.
     """
-    for _ in lines_of(ATTACH, attachment.arguments(), ranks, launcher, tell):
+    program = program_for(Path(attachment.run) / "config.toml", attachment.settings, ATTACH)
+    for _ in lines_of(program, attachment.arguments(), ranks, launcher, tell):
         pass

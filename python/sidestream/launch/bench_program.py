@@ -56,7 +56,11 @@ def _follow(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True
         )
     except OSError as problem:
-        raise Error(f"`{command[0]}` cannot be started: {problem.strerror}", command[0]) from problem
+        raise Error(
+            f"`{command[0]}` cannot be started: {problem.strerror}",
+            command[0],
+            hint="`sidestream doctor` says what is missing",
+        ) from problem
     with process, _progress() as show:
         assert process.stderr is not None
         for line in process.stderr:

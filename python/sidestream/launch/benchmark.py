@@ -49,7 +49,11 @@ def measure(request: BenchRequest) -> dict[str, Any]:
         request.folder.mkdir(parents=True, exist_ok=True)
         folder = tempfile.TemporaryDirectory(prefix=".bench_io_", dir=request.folder)
     except OSError as problem:
-        raise Error(f"cannot write there: {problem.strerror}", request.folder) from problem
+        raise Error(
+            f"cannot write there: {problem.strerror}",
+            request.folder,
+            hint="choose another folder with --folder, or make room",
+        ) from problem
     with folder as name:
         return compare(report_of(BENCH_IO, request.arguments(Path(name)), request.ranks, request.launcher))
 

@@ -41,7 +41,11 @@ class Job:
                 start_new_session=True,
             )
         except OSError as problem:
-            raise Error(f"`{launch.command[0]}` cannot be started: {problem.strerror}", launch.command[0]) from problem
+            raise Error(
+                f"`{launch.command[0]}` cannot be started: {problem.strerror}",
+                launch.command[0],
+                hint="`sidestream doctor` says what is missing; --launcher names another launcher",
+            ) from problem
         assert self._process.stdout is not None and self._process.stderr is not None
         self._readers = [
             threading.Thread(target=self._collect, args=(self._process.stderr, self._lines), daemon=True),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from ..error import Error, UsageError
 from ..files.origin import config_of
 from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
-from .launcher import PROGRAM
+from .interpreter import PYTHON, program_for
 from .programs import Tell, lines_of
 from .simulation import report_on
 
@@ -97,8 +99,23 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
         words += ["--task", task] if task else []
         words += ["--overwrite"] if request.overwrite else []
         words += ["--out", str(request.folder)]
-        _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
+        try:
+            _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
+        except Error as problem:
+            raise _as_asked(problem, request, config) from problem
     return Run(request.folder)
+
+
+def _as_asked(problem: Error, request: FileTasks, config: Path) -> Error:
+    """The error with what the user has written or can look at, instead of a configuration that was made here."""
+    if config == request.config or not problem.where.startswith(str(config)):
+        return problem
+    own = [name for name, task in tasks_of(config_of(request.files[0])).items() if "write" not in task]
+    if request.task is None or any(_is_asked(name, request.task) for name in own):
+        place = problem.where.removeprefix(str(config)).lstrip(":")
+        return type(problem)(problem.what, f"configuration in {request.files[0]}, {place}", problem.hint)
+    hint = f"{problem.hint}; tasks of the run that wrote the file: {', '.join(own)}" if own else problem.hint
+    return type(problem)(problem.what, f"--task {request.task}", hint)
 
 
 def moments_of(run: Run) -> list[Path]:
@@ -128,11 +145,28 @@ def _configuration(request: FileTasks, folder: Path) -> tuple[Path, str | None]:
             request.files[0],
             "name an analysis with --task, such as `--task halos`, or give a configuration of tasks with --config",
         )
-    if task is not None and not any(name == task or name.startswith(f"{task}_") for name in tasks_of(text)):
-        path.write_text(f'[task."{task}"]\nanalysis = "{task}"\n', encoding="utf-8")
+    if task is not None and not any(_is_asked(name, task) for name in tasks_of(text)):
+        name = json.dumps(task)
+        path.write_text(f"[task.{name}]\nanalysis = {name}\n", encoding="utf-8")
         return path, None
+    _refuse_code(request.files[0], {name: table for name, table in tasks_of(text).items() if _is_asked(name, task)})
     path.write_text(text, encoding="utf-8")
     return path, task
+
+
+def _is_asked(name: str, task: str | None) -> bool:
+    return task is None or name == task or name.startswith(f"{task}_")
+
+
+def _refuse_code(file: Path, tasks: dict[str, dict[str, Any]]) -> None:
+    """Nothing is executed because a file says so."""
+    for name, table in tasks.items():
+        if table.get("analysis") == PYTHON:
+            raise UsageError(
+                f"the task `{name}` of the configuration that the file keeps is code in Python",
+                file,
+                "give the configuration yourself: --config CONFIG, or name another task with --task",
+            )
 
 
 def _analyze(arguments: list[str], ranks: int, launcher: str | None, tell: Tell) -> None:
@@ -142,5 +176,6 @@ def _analyze(arguments: list[str], ranks: int, launcher: str | None, tell: Tell)
         elif not line.startswith(("error: ", "  --> ", "hint: ")):  # an error is raised
             console.say(line)
 
-    for _ in lines_of(PROGRAM, arguments, ranks, launcher, pass_on):
+    program = program_for(Path(arguments[0]), [after for word, after in pairwise(arguments) if word == "--set"])
+    for _ in lines_of(program, arguments, ranks, launcher, pass_on):
         pass

@@ -51,9 +51,11 @@ def lines_of(
 
 def _failure(name: str, messages: MessageFilter, exit_code: int) -> Error:
     if messages.errors:
-        kind = UsageError if name in (PROGRAM, ATTACH) and exit_code == USED_WRONGLY else Error
+        kind = UsageError if name.startswith((PROGRAM, ATTACH)) and exit_code == USED_WRONGLY else Error
         return kind.from_text(messages.errors[0])
-    return messages.diagnosis(exit_code) or Error(f"`{name}` ended with exit code {exit_code}")
+    return messages.diagnosis(exit_code) or Error(
+        f"`{name}` ended with exit code {exit_code}", hint="`sidestream doctor` says what is missing"
+    )
 
 
 @contextmanager

@@ -18,8 +18,9 @@ from ..runs.events import Events, number
 from ..runs.progress import EventTail, Progress, file_name
 from ..runs.run import Run
 from ..runs.summary import FileBill, bills, file_bills, share_lost
+from .interpreter import program_for
 from .job import POLL_S, Job, StopRequests, interruptible
-from .launcher import find_program, mpi_environment, prepare
+from .launcher import PROGRAM, find_program, mpi_environment, prepare
 from .messages import MessageFilter
 from .programs import Tell
 from .views import View, choose_view
@@ -83,7 +84,7 @@ class Verdict:
 def check(request: RunRequest, as_json: bool = False) -> Verdict:
     """Lets `sidestream-run` validate the configuration."""
     command = ["--check", *request.arguments(), "--ranks", str(request.ranks), *["--json"] * as_json]
-    return _answer(command)
+    return _answer(command, program_for(request.config, request.settings))
 
 
 def names(kind: str | None, as_json: bool = False) -> Verdict:
@@ -91,13 +92,17 @@ def names(kind: str | None, as_json: bool = False) -> Verdict:
     return _answer([*["--json"] * as_json, "--list", *([kind] if kind else [])])
 
 
-def _answer(arguments: list[str]) -> Verdict:
-    command = [str(find_program()), *arguments]
+def _answer(arguments: list[str], program: str = PROGRAM) -> Verdict:
+    command = [str(find_program(program)), *arguments]
     environment = mpi_environment(os.environ, 1) | {"SIDESTREAM_ANSWERS": "1"}  # it ends with us, however that is
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except OSError as problem:
-        raise Error(f"`{command[0]}` cannot be started: {problem.strerror}", command[0]) from problem
+        raise Error(
+            f"`{command[0]}` cannot be started: {problem.strerror}",
+            command[0],
+            hint="`sidestream doctor` says what is missing",
+        ) from problem
     messages = MessageFilter()
     kept = [line for line in map(messages.feed, done.stderr.splitlines()) if line is not None]
     diagnosis = messages.diagnosis(done.returncode) if not kept else None
@@ -108,7 +113,7 @@ def _answer(arguments: list[str]) -> Verdict:
 
 def run(request: RunRequest, processes: int, threads: int = 1) -> int:
     """Runs a configuration, on processes of so many threads, to its end; returns the exit code for the shell."""
-    program = find_program()
+    program = find_program(program_for(request.config, request.settings))
     launch = prepare(program, request.arguments(), processes, request.launcher, threads)
     tail, progress, messages = EventTail(request.out), Progress(), MessageFilter()
     job, warming = Job(launch, program), Warming()

@@ -41,5 +41,9 @@ def _to_verify(path: Path) -> list[Path]:
         raise unknown(path)
     found = [output.path for output in all_outputs_in(path)]
     if not found:
-        raise Error("the run has written neither plot files nor checkpoints", path)
+        raise Error(
+            "the run has written neither plot files nor checkpoints",
+            path,
+            hint="set `output.checkpoint = { every = 50 }` to have some",
+        )
     return found

@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from .. import console
-from ..quantities import duration, percent
 from ..runs.progress import Progress
 
 if TYPE_CHECKING:
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 10.0
 LINE_EVERY_SHARE = 0.05
+BAR_WIDTH = 16
+QUIET_LINE_EVERY_S = 30.0  # where no step ends: silence would look like a run that hangs
 
 
 class View(Protocol):
@@ -52,10 +53,15 @@ class LineView:
     def show(self, progress: Progress) -> None:
         """Prints a line if enough was done or time has passed since the last one."""
         now = time.monotonic()
-        fresh = progress.step is not None and progress.done > self._last_done
-        if fresh and (progress.done >= self._last_done + LINE_EVERY_SHARE or now > self._last_time + LINE_EVERY_S):
+        if progress.step is None:
+            return
+        since = now - self._last_time
+        is_fresh = progress.done > self._last_done
+        is_far = progress.done >= self._last_done + LINE_EVERY_SHARE
+        is_quiet = progress.done < 1.0 and since > QUIET_LINE_EVERY_S
+        if is_fresh and (is_far or since > LINE_EVERY_S) or is_quiet:
             self._last_time, self._last_done = now, progress.done
-            console.say(f"{progress.headline}  {percent(progress.done)}{_left(progress)}")
+            console.say(f"{progress.headline}  {progress.details}")
 
     def tell(self, text: str) -> None:
         """Prints the line."""
@@ -67,7 +73,7 @@ class LineView:
 
 
 class LiveView:
-    """A bar with step, redshift, percent and time left; below it what each analysis did last."""
+    """A bar with step and redshift, and where the run stands; below it what each analysis did last."""
 
     def __init__(self) -> None:
         from rich.live import Live
@@ -97,24 +103,14 @@ class LiveView:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.spinner import Spinner
-        from rich.table import Table
+        from rich.table import Column, Table
         from rich.text import Text
 
         progress = self._progress
-        row = Table.grid(padding=(0, 2))
-        bar = ProgressBar(total=1.0, completed=progress.done, width=30, pulse=progress.step is None)
-        row.add_row(
-            Spinner("dots"),
-            Text(progress.headline, style="bold"),
-            bar,
-            Text(f"{percent(progress.done)}{_left(progress)}"),
-        )
+        row = Table.grid(Column(), Column(no_wrap=True), Column(), Column(), padding=(0, 2))
+        bar = ProgressBar(total=1.0, completed=progress.done, width=BAR_WIDTH, pulse=progress.step is None)
+        row.add_row(Spinner("dots"), Text(progress.headline, style="bold"), bar, Text(progress.details))
         tasks = [
             Text(f"   {text}", style="dim", no_wrap=True, overflow="ellipsis") for text in progress.analyses.values()
         ]
         return Group(row, *tasks)
-
-
-def _left(progress: Progress) -> str:
-    left = progress.left_s
-    return "" if left is None or progress.done >= 1 else f"  {duration(left)} left"

@@ -76,7 +76,11 @@ def _size(frame: Path) -> tuple[int, int]:
         with Image.open(frame) as image:
             return int(image.width), int(image.height)
     except OSError as problem:
-        raise Error(f"the frame cannot be read: {problem}", frame) from problem
+        raise Error(
+            f"the frame cannot be read: {problem}",
+            frame,
+            hint="remove the folder of its step, and the movie goes on without it",
+        ) from problem
 
 
 def _even(size: tuple[int, int]) -> tuple[int, int]:

@@ -5,13 +5,14 @@ Almost all of the time of a report goes into drawing, by an interpreter that use
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import xarray  # noqa: F401  (once, before the processes are made)
@@ -21,6 +22,7 @@ from ..figures import Picture, Scene, pictures, pictures_of_run, scenes
 from ..runs.run import Run
 
 Tell = Callable[[str], None]
+FIGURES = "report.data"  # the folder of the numbers of figures, beside the page
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,16 @@ class Shown:
     address: str  # `data:`, for a page of its own
     wide: bool
     numbers: Sequence[Sequence[str]]  # a table below it: its head, then its rows
+    files: Sequence[str] = ()  # with what it shows, from the page's folder
 
     @classmethod
-    def of(cls, picture: Picture) -> Shown:
-        """Draws a picture."""
+    def of(cls, picture: Picture, folder: Path | None = None) -> Shown:
+        """Draws a picture, and writes what it shows as files below the folder of the page, if that is given."""
         address = picture.data_uri()
-        return cls(picture.name, picture.title, picture.caption, address, picture.wide, picture.numbers)
+        files = [] if folder is None else [f"{FIGURES}/{picture.name}.{end}" for end in ("csv", "nc")]
+        if folder is not None:
+            picture.write_numbers(folder / FIGURES)
+        return cls(picture.name, picture.title, picture.caption, address, picture.wide, picture.numbers, files)
 
 
 @dataclass
@@ -53,8 +59,9 @@ class Drawn:
 def draw(run: Run, tell: Tell = lambda _: None) -> Drawn:
     """All pictures and scenes, task by task, so that one damaged result costs only its own.
 
-    `tell` takes a line whenever a task is drawn.
+    The numbers of each picture are written beside the page. `tell` takes a line whenever a task is drawn.
     """
+    (run.folder / FIGURES).mkdir(exist_ok=True)
     parts = [partial(_task, run.folder, task) for task in sorted(run.tasks, key=partial(_rank_of, run))]
     drawn = Drawn()
     for part in _each([*parts, partial(_whole, run.folder)], tell):
@@ -69,9 +76,7 @@ def _each(parts: Sequence[Callable[[], Drawn]], tell: Tell) -> list[Drawn]:
     processes = min(len(parts), len(os.sched_getaffinity(0)))
     if processes == 1:
         return [part() for part in parts]
-    pool = ProcessPoolExecutor(
-        processes, multiprocessing.get_context("fork"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
-    )
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("fork"), _begin)
     try:
         futures = [pool.submit(part) for part in parts]
         for done, _ in enumerate(as_completed(futures), 1):
@@ -81,10 +86,24 @@ def _each(parts: Sequence[Callable[[], Drawn]], tell: Tell) -> list[Drawn]:
         pool.shutdown(cancel_futures=True)
 
 
+def _begin() -> None:
+    """What a process does first. It ends so soon that nobody need look for garbage."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()
+
+
+class _ReadOnce(Run):
+    """A run whose results are read once, however many pictures show them."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.result = cache(super().result)  # type: ignore[method-assign]
+
+
 def _task(folder: Path, task: str) -> Drawn:
-    run, drawn = Run(folder), Drawn()
+    run, drawn = _ReadOnce(folder), Drawn()
     try:
-        drawn.pictures += map(Shown.of, pictures(run, task))
+        drawn.pictures += (Shown.of(picture, folder) for picture in pictures(run, task))
         drawn.scenes += scenes(run, task)
     except Error as problem:
         drawn.failed.append(f"{task}: {problem.what} ({problem.where})")
@@ -94,7 +113,7 @@ def _task(folder: Path, task: str) -> Drawn:
 
 
 def _whole(folder: Path) -> Drawn:
-    return Drawn(list(map(Shown.of, pictures_of_run(Run(folder)))))
+    return Drawn([Shown.of(picture, folder) for picture in pictures_of_run(Run(folder))])
 
 
 def _rank_of(run: Run, task: str) -> int:

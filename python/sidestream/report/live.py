@@ -105,7 +105,8 @@ class LivePage:
     def _render(self, state: str) -> str:
         going_on = state == "running"
         refresh = f'<meta http-equiv="refresh" content="{LOOK_EVERY_S:.0f}">\n{_age_script()}' if going_on else ""
-        where = f"{self._progress.headline}, {percent(self._progress.done)}"
+        about = self._progress.details if going_on else percent(self._progress.done)
+        where = f"{self._progress.headline}, {about}"
         if "reason" in self._progress.end:
             where += f": {self._progress.end['reason']}"
         tasks = [[task, step, self._progress.analyses.get(task, "")] for task, (step, _) in self._drawn.items()]

@@ -49,7 +49,11 @@ def write_page(path: Path, page: str) -> Path:
         part.write_text(page, encoding="utf-8")
         os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
     except OSError as problem:
-        raise Error(f"the page cannot be written: {problem.strerror}", path) from problem
+        raise Error(
+            f"the page cannot be written: {problem.strerror}",
+            path,
+            hint="make room, or give yourself the right to write there: chmod u+w FOLDER",
+        ) from problem
     return path
 
 
@@ -174,10 +178,18 @@ def gallery(shown: Sequence[Shown]) -> str:
     figures = [
         f'<figure class="{"wide" if picture.wide else "half"}">'
         f'<img alt="{escape(picture.title)}" src="{picture.address}">'
-        f"<figcaption>{escape(picture.caption)}</figcaption>{_numbers(picture)}</figure>\n"
+        f"<figcaption><b>{escape(picture.title)}</b> {escape(picture.caption)}{_links(picture)}</figcaption>"
+        f"{_numbers(picture)}</figure>\n"
         for picture in shown
     ]
     return f'<div class="gallery">{"".join(figures)}</div>\n' if figures else ""
+
+
+def _links(picture: Shown) -> str:
+    """To the files with what a picture shows."""
+    kinds = {"csv": "CSV", "nc": "netCDF"}
+    links = [f'<a href="{escape(file)}" download>{kinds[file.rpartition(".")[2]]}</a>' for file in picture.files]
+    return f' <span class="files">data: {" ".join(links)}</span>' if links else ""
 
 
 def _numbers(picture: Shown) -> str:

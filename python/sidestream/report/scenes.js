@@ -21,6 +21,7 @@
       library ??= unpack();
       await library;
       const plot = JSON.parse(scene.nextElementSibling.textContent);
+      plot.layout.font.color = getComputedStyle(document.body).color; // as light or dark as the page
       await Plotly.newPlot(scene, plot.data, plot.layout, options);
     } catch (problem) {
       scene.textContent = `This browser cannot show it: ${problem.message ?? problem}`;

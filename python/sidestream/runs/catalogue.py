@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from .. import console
 from ..error import Error, UsageError
 from .results import rows_of
+from .writing import as_netcdf, write_at_once
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,15 +31,16 @@ def check_target(path: Path | None) -> None:
 
 def save(table: xr.Dataset, path: Path) -> None:
     """Writes all columns, as its name says: `.csv` (with the units in the first line), or `.nc`. At once."""
-    write = _write_csv if path.suffix == ".csv" else _write_netcdf
-    part = path.with_name(f".{path.name}.tmp")
+    content = _as_csv(table) if path.suffix == ".csv" else as_netcdf(table)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(table, part)
-        os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
+        write_at_once(path, content)
     except OSError as problem:
-        part.unlink(missing_ok=True)
-        raise Error(f"the catalogue cannot be written: {problem.strerror or problem}", path) from problem
+        raise Error(
+            f"the catalogue cannot be written: {problem.strerror or problem}",
+            path,
+            hint="choose another file with --out, or make room",
+        ) from problem
 
 
 def as_columns(table: xr.Dataset) -> dict[str, list[Any]]:
@@ -70,16 +72,11 @@ def _writer(name: str) -> Callable[[Any], str]:
     return lambda value: str(int(value)) if isinstance(value, np.integer) else f"{value:.4g}"
 
 
-def _write_csv(table: xr.Dataset, path: Path) -> None:
+def _as_csv(table: xr.Dataset) -> bytes:
     names = [str(name) for name in table.data_vars if table[name].dims == (rows_of(table),)]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        units = (str(table[name].attrs.get("units", "1")) for name in names)
-        writer.writerow(
-            name if unit in ("1", "") else f"{name} [{unit}]" for name, unit in zip(names, units, strict=True)
-        )
-        writer.writerows(zip(*(table[name].values.tolist() for name in names), strict=True))
-
-
-def _write_netcdf(table: xr.Dataset, path: Path) -> None:
-    table.to_netcdf(path, engine="h5netcdf")
+    units = (str(table[name].attrs.get("units", "1")) for name in names)
+    text = StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(name if unit in ("1", "") else f"{name} [{unit}]" for name, unit in zip(names, units, strict=True))
+    writer.writerows(zip(*(table[name].values.tolist() for name in names), strict=True))
+    return text.getvalue().encode()

@@ -85,7 +85,11 @@ def _is_sealed(path: Path) -> bool:
 def _check_rows(path: Path, column: h5py.Dataset, values: np.ndarray) -> None:
     expected = column.attrs.get(_ROWS_CHECKSUM)
     if expected is not None and extension().rows_checksum(values.view(np.uint8)) != expected:
-        raise Error(f"the checksum of the column `{column.name.lstrip('/')}` is wrong", path)
+        raise Error(
+            f"the checksum of the column `{column.name.lstrip('/')}` is wrong",
+            path,
+            hint="delete the file, and `sidestream run ... --restart` computes it again if the step lies ahead",
+        )
 
 
 def _is_bare_dimension(column: h5py.Dataset) -> bool:
@@ -93,8 +97,11 @@ def _is_bare_dimension(column: h5py.Dataset) -> bool:
 
 
 def _dimensions(name: str, column: h5py.Dataset, file: h5py.File) -> tuple[str, ...]:
+    import h5py
+
     if "DIMENSION_LIST" in column.attrs:
-        return tuple(str(file[scales[0]].name).lstrip("/") for scales in column.attrs["DIMENSION_LIST"])
+        scales = (scales[0] for scales in column.attrs["DIMENSION_LIST"])
+        return tuple(h5py.h5r.get_name(scale, file.id).decode().lstrip("/") for scale in scales)
     return (name,) * int(column.ndim)  # a dimension with values of its own
 
 

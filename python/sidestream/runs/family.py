@@ -68,7 +68,7 @@ def family(folder: Path, keys: Mapping[str, Sequence[str]], settings: Sequence[s
     """
     made = Family(folder, {key: tuple(values) for key, values in keys.items()}, tuple(settings))
     if not made.keys:
-        raise Error("nothing is varied", hint="name a key and its values: --vary cosmology.omega_m=0.28,0.3,0.32")
+        raise Error("nothing is varied", hint="name a key and its values: --vary cosmology.sigma8=0.75,0.81,0.87")
     for key, values in made.keys.items():
         named = [_in_a_name(value) for value in values]
         twice = next((value for value, name in zip(values, named, strict=True) if named.count(name) > 1), None)
@@ -99,7 +99,11 @@ def write_family(made: Family, config: str) -> None:
         draft.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
         draft.replace(made.folder / TABLE)
     except OSError as problem:
-        raise Error(f"the folder cannot be written to: {problem.strerror}", made.folder) from problem
+        raise Error(
+            f"the folder cannot be written to: {problem.strerror}",
+            made.folder,
+            hint="choose another folder with --out, or make room",
+        ) from problem
 
 
 def read_family(folder: str | os.PathLike[str]) -> Family:

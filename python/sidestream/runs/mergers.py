@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..error import Error
 from .results import load_attributes, load_result, rows_of
+from .writing import as_netcdf, write_at_once
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -120,12 +120,15 @@ class MergerTree:
     def save(self, path: str | Path) -> Path:
         """Writes `links` as one netCDF file, at once, and returns its path."""
         path = Path(path)
-        part = path.with_name(f".{path.name}.tmp")
+        content = as_netcdf(self.links)
         try:
-            self.links.to_netcdf(part, engine="h5netcdf")
-            os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
+            write_at_once(path, content)
         except OSError as problem:
-            raise Error(f"the table of links cannot be written: {problem.strerror or problem}", path) from problem
+            raise Error(
+                f"the table of links cannot be written: {problem.strerror or problem}",
+                path,
+                hint="make room, or give yourself the right to write there: chmod u+w FOLDER",
+            ) from problem
         return path
 
     def _walk_back(self, halo: int, step: int) -> Iterator[tuple[int, int]]:
@@ -161,7 +164,9 @@ class MergerTree:
         if step != -1:
             return step
         if not self._row_of:
-            raise Error(f"there are no {self._noun}s at any step")
+            raise Error(
+                f"there are no {self._noun}s at any step", hint="lower the thresholds of the task, and run again"
+            )
         return int(self.halos["step"].max())
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..error import Error
+from ..quantities import duration, percent
 from .events import Event, Events, group_of, log_files, number, parse_lines
+from .pace import Left, Pace
+from .sidecars import Sidecars
+
+QUIET_S = 5.0  # without a step, at least, before that is told
 
 
 class EventTail:
@@ -50,28 +56,65 @@ class Progress:
     redshift: float | None = None
     done: float = 0.0  # 0 to 1
     elapsed_s: float = 0.0
-    started_at: float = 0.0  # `done` when this start of the run began; not 0 after a restart
     ranks: int = 0
     analyses: dict[str, str] = field(default_factory=dict)  # task: what it did last
     under_way: dict[str, str] = field(default_factory=dict)  # task that ranks of the run are at: since when, in words
     end: Event = field(default_factory=dict)
     steps_seen: int = 0
-    stated_left_s: float | None = None  # by the simulation itself
+    writing: str = ""  # the checkpoint that is being made
+    pace: Pace = field(default_factory=Pace)
+    sidecars: Sidecars = field(default_factory=Sidecars)
+    clock: Callable[[], float] = time.monotonic
     problems: list[str] = field(default_factory=list)  # that the program itself prints as well
+    _seen: float | None = None  # on the clock, when the newest event came
+    _stepped_s: float | None = None  # when the newest step ended
 
     def take(self, event: Event) -> str | None:
         """Brings the state up to date; returns a line worth telling about this event, if there is one."""
         self.elapsed_s = max(self.elapsed_s, event["t"])
+        self._seen = self.clock()
+        self.sidecars.take(event)
         handler = getattr(self, f"_on_{event['event']}", None)
         return handler(event) if handler else None
 
     @property
-    def left_s(self) -> float | None:
-        """The seconds that are left, as the simulation says or as the progress so far lets expect."""
-        if self.stated_left_s is not None:
-            return self.stated_left_s
-        gained = self.done - self.started_at
-        return self.elapsed_s * (1 - self.done) / gained if gained > 0 and self.steps_seen > 1 else None
+    def now_s(self) -> float:
+        """Seconds since the start, also while no event comes."""
+        return self.elapsed_s + (self.clock() - self._seen if self._seen is not None else 0.0)
+
+    @property
+    def left(self) -> Left | None:
+        """What the run still takes, as its progress so far lets expect."""
+        return self.pace.left(self.now_s) if self.done < 1.0 else None
+
+    @property
+    def details(self) -> str:
+        """What stands behind the headline: share, rate, what is left, those who analyse, and what is waited for."""
+        parts = [percent(self.done), self._rate(), f"{self.left} left" if self.left else ""]
+        parts += [self.sidecars.in_words(self.step, self.now_s), self._waits()]
+        return "  ".join(part for part in parts if part)
+
+    def _rate(self) -> str:
+        if self.pace.step_s is None:
+            return ""
+        least, most = self.pace.step_s
+        return f"{duration(most) if most <= 1.5 * least else f'{duration(least)} to {duration(most)}'} a step"
+
+    def _waits(self) -> str:
+        """What the ranks that compute are at, where that is no step; what they have waited for room so far."""
+        now, parts = self.now_s, []
+        own = [what for task, what in self.under_way.items() if task not in self.sidecars.busy]
+        if own:
+            parts.append(f"in {', '.join(own)}")
+        if self.writing:
+            parts.append(f"writing {self.writing}")
+        longest = self.pace.step_s[1] if self.pace.step_s else 0.0
+        quiet = now - self._stepped_s if self._stepped_s is not None else 0.0
+        if self.step is not None and not self.end and quiet > max(QUIET_S, 3.0 * longest):
+            parts.append(f"no step for {duration(quiet)}")
+        if self.sidecars.waited_s >= 0.1:
+            parts.append(f"waited {duration(self.sidecars.waited_s)}")
+        return "  ".join(parts)
 
     @property
     def headline(self) -> str:
@@ -90,12 +133,10 @@ class Progress:
     def _on_step(self, event: Event) -> None:
         self.step = int(number(event, "step"))
         self.redshift = number(event, "redshift") if "redshift" in event else None
-        if self.steps_seen == 0:
-            self.started_at = number(event, "progress")
         self.steps_seen += 1
         self.done = min(1.0, number(event, "progress", self.done))
-        left = number(event, "left_s")
-        self.stated_left_s = left if left > 0 else None
+        self._stepped_s = event["t"]
+        self.pace.take(event["t"], self.done)
 
     def _on_analysis_begun(self, event: Event) -> None:
         if event.get("group") != "isolated":
@@ -117,7 +158,12 @@ class Progress:
     def _on_plotfile(self, event: Event) -> str:
         return f"wrote {file_name(event)} ({number(event, 'write_s'):.2g} s)"
 
-    _on_checkpoint = _on_plotfile
+    def _on_checkpoint(self, event: Event) -> str:
+        self.writing = ""
+        return self._on_plotfile(event)
+
+    def _on_checkpoint_begun(self, event: Event) -> None:
+        self.writing = f"the checkpoint of step {event.get('step', '?')}"
 
     def _on_checkpoint_put_off(self, event: Event) -> str:
         return f"checkpoint of step {event.get('step', '?')} put off: {file_name(event)} waits for analyses"
@@ -128,7 +174,10 @@ class Progress:
     def _on_plotfile_failed(self, event: Event) -> None:
         self.problems.append(problem_with_file(event))
 
-    _on_checkpoint_failed = _on_plotfile_failed
+    def _on_checkpoint_failed(self, event: Event) -> None:
+        self.writing = ""
+        self._on_plotfile_failed(event)
+
     _on_checkpoint_skipped = _on_plotfile_failed
 
     def _on_warning(self, event: Event) -> None:

@@ -53,7 +53,9 @@ def load_attributes(path: Path) -> dict[str, Any]:
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
     if not path.is_file():
-        raise Error("the result file does not exist", path)
+        raise Error(
+            "the result file does not exist", path, hint="`sidestream info RUN` lists the steps that have results"
+        )
     hint = "delete it, and `sidestream run ... --restart` computes it again if the step lies ahead"
     try:
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from functools import cached_property
@@ -34,8 +35,8 @@ class Run:
         >>> run["halos"].where(lambda h: h.mass > 1e11, drop=True)
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
 
     def __repr__(self) -> str:
         return f"<sidestream.Run {str(self.folder)!r}, {self.status}, tasks: {', '.join(self.tasks) or 'none'}>"
@@ -166,7 +167,11 @@ class Run:
         try:
             return dict(tomllib.loads(path.read_text(encoding="utf-8")))
         except (ValueError, OSError) as problem:
-            raise Error(f"the configuration of the run cannot be read: {problem}", path) from problem
+            raise Error(
+                f"the configuration of the run cannot be read: {problem}",
+                path,
+                hint="mend `config.toml`: `sidestream check RUN/config.toml` says what is wrong",
+            ) from problem
 
     @property
     def status(self) -> str:

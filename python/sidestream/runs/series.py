@@ -102,4 +102,4 @@ class Series(Mapping[int, "xr.Dataset"]):
 
     def _require_results(self) -> None:
         if not self._paths:
-            raise Error(f"task `{self.task}` has no result yet")
+            raise Error(f"task `{self.task}` has no result yet", hint="`sidestream info RUN` tells how far the run is")

@@ -43,7 +43,11 @@ def open_many(
     there = [member for member in family.members if found[member.name] is not None]
     if not there:
         moment = f"near redshift {redshift:g}" if redshift is not None else "yet" if step == -1 else f"of step {step}"
-        raise Error(f"no run of the family has a result of task `{name}` {moment}", family.folder)
+        raise Error(
+            f"no run of the family has a result of task `{name}` {moment}",
+            family.folder,
+            hint="`sidestream sweep` goes on with runs that have not ended",
+        )
     return _over_keys(family, there, [result for result in found.values() if result is not None])
 
 

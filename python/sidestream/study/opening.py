@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..files.snapshot import SnapshotFile
     from .gallery import Gallery
+    from .watching import Watching
 
 
 class OpenedRun(Run):
@@ -31,6 +32,26 @@ class OpenedRun(Run):
         from .gallery import gallery
 
         return gallery(self, task)
+
+    def watch(self, every_s: float = 1.0) -> Watching:
+        """Shows where the run stands until it ends: step, rate, what is left, those who analyse and what waits.
+
+        In a notebook one line that changes, elsewhere a line each time that a twentieth more is done. Interrupting it
+        (the stop button, Ctrl-C) ends the watching, not the run.
+
+        Args:
+            every_s: seconds between two looks at the logs of the run.
+
+        Returns:
+            where it stood last; `str()` of it is the line.
+
+        Example:
+            >>> sidestream.open("runs/demo").watch()
+            step 120  z 3.02  66 %  0.62 s a step  35 s left  sidecars: idle
+        """
+        from .watching import watch
+
+        return watch(self, every_s)
 
 
 def open(path: str | os.PathLike[str]) -> OpenedRun | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)

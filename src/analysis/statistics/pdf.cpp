@@ -123,8 +123,9 @@ class Pdf final : public Analysis {
       const LeafField field = field_or_total(snapshot, name);
       const double average = mean(comm, field, name);
       if (parameters_.in_means && !(average > 0))
-        throw core::Error("the mean of the field `" + name + "` is " + std::to_string(average) +
-                          ", so it has no overdensity");
+        throw core::Error(
+            "the mean of the field `" + name + "` is " + std::to_string(average) + ", so it has no overdensity", "",
+            "take a quantity whose mean is positive, or histogram its values: set `low` and `high`");
       const Histogram histogram(comm, field, parameters_.in_means ? average : 1.0, bins_, parameters_.weight == "mass");
       if (comm.rank() == 0) add_histogram(result, name, histogram, average);
     }

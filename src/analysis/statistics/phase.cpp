@@ -79,8 +79,8 @@ class Phase final : public Analysis {
     const LeafField temperature = field_or_total(snapshot, parameters_.temperature);
     const double average = mean(comm, density, parameters_.density);
     if (!(average > 0))
-      throw core::Error("the mean of the field `" + parameters_.density +
-                        "` is not positive, so it has no overdensity");
+      throw core::Error("the mean of the field `" + parameters_.density + "` is not positive, so it has no overdensity",
+                        "", "set `density` to a quantity that is positive: `sidestream list quantities`");
     PhaseTable table{std::vector<std::int64_t>(density.size() * bins(), 0), std::vector<core::CompactSum>(bins()),
                      TemperatureMedians(density.size())};
     const int a_level = bits_a_level(root_domain(density)), finest = finest_level(density);

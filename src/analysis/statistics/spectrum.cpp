@@ -64,7 +64,8 @@ void divide_by_cic_window(Spectrum& spectrum, mesh::Int3 cells) {
 double positive_mean(const comm::Communicator& comm, const LeafField& field, const std::string& name) {
   const double average = mean(comm, field, name);
   if (!(average > 0))
-    throw core::Error("the mean of the field `" + name + "` is not positive, so it has no relative fluctuation");
+    throw core::Error("the mean of the field `" + name + "` is not positive, so it has no relative fluctuation", "",
+                      "take a quantity whose mean is positive: `sidestream list quantities`");
   if (comm.all(!has_negative_cells(field))) return average;
   LeafField magnitudes;
   for (const ScalarView& level : field) magnitudes.push_back(magnitudes_of(level));
@@ -100,7 +101,9 @@ void add_to(Spectrum& a, const Spectrum& b) {
 PowerSpectrum power_spectrum(const comm::Communicator& comm, const ScalarView& field, const mesh::Geometry& geometry,
                              const ShellOptions& shells, bool deconvolve) {
   const double average = mean(comm, field, "density");
-  if (!(average > 0)) throw core::Error("the mean of the field is not positive, so it has no relative fluctuation");
+  if (!(average > 0))
+    throw core::Error("the mean of the field is not positive, so it has no relative fluctuation", "",
+                      "take a field whose mean is positive");
   Spectrum spectrum = transform(comm, fft::FftPlan<double>(comm, field.layout()), field);
   if (deconvolve) divide_by_cic_window(spectrum, geometry.domain.extent());
   const std::vector<RelativeField> fields{{spectrum, average}};

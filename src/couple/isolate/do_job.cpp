@@ -56,7 +56,9 @@ mesh::Snapshot borrow_snapshot(const comm::Communicator& world, JobOrder& order)
   world.agree_on([&] {
     if (loan.words == 0) return;
     std::optional<comm::SharedMemory> memory = comm::SharedMemory::borrow(loan.address);
-    if (!memory) throw core::Error("the memory of the run cannot be reached", "rank " + std::to_string(rank));
+    if (!memory)
+      throw core::Error("the memory of the run cannot be reached", "rank " + std::to_string(rank),
+                        "let jobs of one user see each other's memory, or take `transport = \"file\"`");
     memory->protect();
     cargo->borrow(0, std::move(*memory));
   });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "couple/publish/block_messages.hpp"
+#include "sidestream/analysis/python.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/couple/replay.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -16,6 +17,12 @@ namespace sidestream::couple {
 using nlohmann::json;
 
 namespace {
+
+// What Python is needed for is done by the program that has it, beside the other.
+std::string program_of(const CouplingConfig& config, std::size_t task) {
+  const bool is_python = config.tasks[task].analysis_name == analysis::python_analysis;
+  return config.job_program + (is_python ? analysis::with_python : "");
+}
 
 constexpr double look_every_s = 5e-3;
 
@@ -170,7 +177,7 @@ bool JobChannel::start_job(const Offer& offer) {
   if (!memory) return conclude(offer, "", "there is no memory that its job could read", true), false;
   try {
     job_ =
-        std::make_unique<KeptJob>(around_.config.job_program, around_.folder,
+        std::make_unique<KeptJob>(program_of(around_.config, task), around_.folder,
                                   around_.config.tasks[task].isolation->deadline_s, group_.size(), std::move(*memory));
   } catch (const core::Error& error) {
     conclude(offer, "", error.message(), true);

@@ -85,7 +85,9 @@ JobMemory JobMemory::borrow(const std::string& address) {
   std::istringstream words(address);
   words >> at.process >> at.file >> at.key >> at.size_bytes;
   std::optional<SharedMemory> memory = words ? SharedMemory::borrow(at) : std::nullopt;
-  if (!memory) throw core::Error("the run that started this job does not answer", "memory " + address);
+  if (!memory)
+    throw core::Error("the run that started this job does not answer", "memory " + address,
+                      "it has ended: start it again, and the job starts with it");
   const auto order_bytes = *reinterpret_cast<const std::uint64_t*>(memory->bytes().data());
   return JobMemory(std::move(*memory), order_bytes);
 }

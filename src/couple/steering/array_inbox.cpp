@@ -44,7 +44,7 @@ json ArrayInbox::answer(const json& request) {
 }
 
 std::int64_t ArrayInbox::begin(const mesh::Box& box) {
-  if (folder_.empty()) throw core::Error("this run takes no arrays", place_of_arrays);
+  if (folder_.empty()) throw core::Error("this run takes no arrays", place_of_arrays, "start it with --steer");
   require_inside(box, domain_);
   if (under_way_.size() >= most_under_way)
     throw core::Error(fmt::format("{} arrays are on their way already", under_way_.size()), place_of_arrays,

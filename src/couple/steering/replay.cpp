@@ -196,7 +196,8 @@ std::vector<RegionEdit> Replay::edits_by_arrays() const try {
         if (RegionEdit edit = edit_from(change.name, change.value); edit.array) all.push_back(std::move(edit));
   return all;
 } catch (const json::exception& error) {
-  throw core::Error(fmt::format("an edit is damaged in these events: {}", error.what()), where_);
+  throw core::Error(fmt::format("an edit is damaged in these events: {}", error.what()), where_,
+                    "copy `events.jsonl` anew from the run");
 }
 
 std::string Replay::folder() const {

@@ -114,7 +114,9 @@ json Steering::edit(const Change& change, std::int64_t step) {
 
 json Steering::set(const Change& change) {
   const Knob* const knob = find(knobs_, change.name);
-  if (knob == nullptr) throw core::Error(fmt::format("this run has no knob `{}`", change.name));
+  if (knob == nullptr)
+    throw core::Error(fmt::format("this run has no knob `{}`", change.name), "",
+                      "`sidestream steer RUN list` says which there are");
   const json old = knob->value();
   knob->set(change.value);
   if (change.name.starts_with(limits_of_a_job)) return {{"old", old}};

@@ -70,7 +70,8 @@ std::int64_t whole_number_in(const json& request, const char* key, std::int64_t 
   const auto found = request.find(key);
   if (found == request.end()) return otherwise;
   if (!found->is_number_integer() || found->get<double>() > static_cast<double>(most))
-    throw core::Error(fmt::format("`{}` is no number of steps", found->dump()), fmt::format("key `{}`", key));
+    throw core::Error(fmt::format("`{}` is no number of steps", found->dump()), fmt::format("key `{}`", key),
+                      "give a whole number of 1 or more");
   return found->get<std::int64_t>();
 }
 
@@ -128,7 +129,7 @@ json SteeringDesk::answer_to(const json& request) {
   const std::string verb = steering_verbs().named(request.at("verb").get<std::string>()).name;
   if (verb == "list") return listing();
   if (verb == "status") return overview();
-  if (is_over) throw core::Error("the run is over", place);
+  if (is_over) throw core::Error("the run is over", place, "go on with it: sidestream run CONFIG --restart --steer");
   return enter(request, verb);
 }
 
@@ -194,11 +195,13 @@ const Knob& SteeringDesk::knob_named(const std::string& name) const {
 json SteeringDesk::value_for(const Knob& knob, const json& given) const {
   const core::Node node = node_from(given, knob.option.name);
   if (is_too_large(node))
-    throw core::Error(fmt::format("the value of `{}` is larger than any number can be", knob.option.name), place);
+    throw core::Error(fmt::format("the value of `{}` is larger than any number can be", knob.option.name), place,
+                      "give a number below 1e308");
   json value = knob.read(node);
   const auto is_finite = [](const json& one) { return !one.is_number() || std::isfinite(one.get<double>()); };
   if (!is_finite(value) || (value.is_array() && !std::ranges::all_of(value, is_finite)))
-    throw core::Error(fmt::format("`{}` takes finite numbers only", knob.option.name), place);
+    throw core::Error(fmt::format("`{}` takes finite numbers only", knob.option.name), place,
+                      "give a number that is neither infinite nor NaN");
   return value;
 }
 
@@ -219,7 +222,9 @@ RegionEdit SteeringDesk::checked_edit(const json& request) {
   for (const EditableQuantity& one : rules_.editable) names.push_back(one.name);
   const auto name = request.at("name").get<std::string>();
   const auto found = std::ranges::find(rules_.editable, name, &EditableQuantity::name);
-  if (names.empty()) throw core::Error("this simulation has no quantity that may be edited", place);
+  if (names.empty())
+    throw core::Error("this simulation has no quantity that may be edited", place,
+                      "`sidestream steer RUN list` says which knobs there are");
   if (found == rules_.editable.end()) throw core::unknown_name("quantity that may be edited", name, names, place);
   json wanted = request.at("edit");
   std::optional<std::int64_t> array;
@@ -234,7 +239,8 @@ RegionEdit SteeringDesk::checked_edit(const json& request) {
   require_inside(edit.cells, rules_.domain);
   if (!edit.where.empty())
     mesh::CellCondition(edit.where, edit_condition).check(rules_.quantities, rules_.has_redshift);
-  if (!std::isfinite(edit.value)) throw core::Error("an edit takes a finite number", place);
+  if (!std::isfinite(edit.value))
+    throw core::Error("an edit takes a finite number", place, "give a number that is neither infinite nor NaN");
   if (!array && edit.operation->name == "set" && !(edit.value > found->above))
     throw core::Error(fmt::format("`{}` cannot be {}: it is above {}", name, edit.value, found->above), place);
   if (array) edit.array = arrays_.finish(*array);

@@ -65,7 +65,8 @@ Demand demand_from(const json& message) {
   std::size_t names = 0;
   for (const auto* list : {&demand.quantities, &demand.species})
     for (const std::string& name : *list) names += name.size() + 1;
-  if (names > longest_names) throw core::Error("the names of what is wanted are too long");
+  if (names > longest_names)
+    throw core::Error("the names of what is wanted are too long", "", "ask for fewer fields at a time");
   if (message.contains("level")) demand.finest_level = message["level"].get<int>();
   if (demand.finest_level && (*demand.finest_level < 0 || *demand.finest_level > most_levels))
     throw core::Error(fmt::format("there is no level {}", *demand.finest_level), "", "levels are counted from 0");

@@ -19,7 +19,8 @@ std::map<std::string, TriggerMemory> memories_in(const std::string& text) {
     for (const auto& [name, memory] : stored.items())
       all[name] = {memory.at("quiet_s").get<double>(), memory.at("was_true").get<bool>()};
   } catch (const nlohmann::json::exception& error) {
-    throw core::Error(std::string("what the triggers remember is damaged: ") + error.what());
+    throw core::Error(std::string("what the triggers remember is damaged: ") + error.what(), "",
+                      "go on from an earlier checkpoint: remove this one, then run with --restart");
   }
   return all;
 }

@@ -192,13 +192,14 @@ void OutputFile::close() {
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   // Opening a pipe would wait for who writes to it, and opening a device may do something.
   const std::string kind = core::kind_of_no_file(path_);
-  if (!kind.empty()) throw core::Error(fmt::format("this is {} and no regular file", kind), path_);
+  if (!kind.empty())
+    throw core::Error(fmt::format("this is {} and no regular file", kind), path_, "give the path of a file");
   descriptor_ = open_file(path_, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0) fail("open the file", path_, errno);
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(std::exchange(descriptor_, -1));
-    throw core::Error("this is no regular file", path_);
+    throw core::Error("this is no regular file", path_, "give the path of a file");
   }
   size_bytes_ = status.st_size;
 }
@@ -225,7 +226,9 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
     const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(fmt::format("read {} bytes at offset {}", bytes.size(), offset), path_, errno);
-    if (count == 0) throw core::Error(fmt::format("the file was cut at offset {} while it was read", offset), path_);
+    if (count == 0)
+      throw core::Error(fmt::format("the file was cut at offset {} while it was read", offset), path_,
+                        "it is being written or copied: wait, then try again");
     offset += count;
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }

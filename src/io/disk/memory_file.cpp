@@ -58,7 +58,8 @@ MemoryFile::MemoryFile() {
     path_ = folder + "/" + unlocked.substr(folder.size() + 2);
     if (::rename(unlocked.c_str(), path_.c_str()) == 0) return;
   }
-  throw core::Error(fmt::format("cannot make a file in memory: {}", std::strerror(errno)), path_);
+  throw core::Error(fmt::format("cannot make a file in memory: {}", std::strerror(errno)), path_,
+                    "raise the limits of memory and of open files: ulimit -n 4096");
 }
 
 MemoryFile::~MemoryFile() {

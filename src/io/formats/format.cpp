@@ -40,10 +40,11 @@ const Format& format_of(const std::string& path) {
   std::error_code error;  // such as that of a link that leads to itself
   if (!std::filesystem::exists(path, error))
     throw core::Error(
-        error ? fmt::format("the name leads to nothing: {}", error.message()) : "there is nothing of this name", path);
+        error ? fmt::format("the name leads to nothing: {}", error.message()) : "there is nothing of this name", path,
+        "`sidestream info FOLDER` says what is in a folder");
   if (const std::string kind = core::kind_of_no_file(path);
       !kind.empty() && !std::filesystem::is_directory(path, error))
-    throw core::Error(fmt::format("this is {} and no regular file", kind), path);
+    throw core::Error(fmt::format("this is {} and no regular file", kind), path, "give the path of a file");
   for (const Format& format : formats())
     if (format.recognizes(path)) return format;
   throw core::Error("the file is of no known format", path,

@@ -24,7 +24,9 @@ std::unique_ptr<InitialFile> open_initial_file(const std::string& path, const In
   if (type == std::filesystem::file_type::not_found)
     throw core::Error("the file of the initial conditions does not exist", path,
                       "a relative path begins at the folder of the configuration");
-  if (error) throw core::Error("the initial conditions cannot be looked at: " + error.message(), path);
+  if (error)
+    throw core::Error("the initial conditions cannot be looked at: " + error.message(), path,
+                      "give yourself the right to read them: chmod -R u+rX FOLDER");
   if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::directory)
     throw core::Error("the initial conditions are neither a file nor a folder", path,
                       "give the path of a file, or of a folder of grafic2");

@@ -26,7 +26,7 @@ const Bytef* bytes_of(std::string_view text) {
 std::string deflated(std::string_view bytes, int bits, int flush) {
   z_stream stream{};
   if (deflateInit2(&stream, level, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw core::Error("there is not enough memory to pack a picture");
+    throw core::Error("there is not enough memory to pack a picture", "", "take fewer pixels, or more ranks");
   std::string packed(deflateBound(&stream, static_cast<uLong>(bytes.size())) + 16, '\0');
   stream.next_in = const_cast<Bytef*>(bytes_of(bytes));  // zlib's own type
   stream.avail_in = static_cast<uInt>(bytes.size());

@@ -283,6 +283,10 @@ std::string cut_out_path(const std::string& path) {
   return std::filesystem::path(path).replace_extension(".vtkhdf").string();
 }
 
+std::string attachment_path(const std::string& path, const std::string& ending) {
+  return std::filesystem::path(path).replace_extension(ending).string();
+}
+
 void write_result(const comm::Communicator& comm, const std::string& path, const Result& result,
                   const ResultAttributes& extra) {
   comm.agree_on([&] { naming(path, [&] { check_consistent(result); }); });
@@ -290,10 +294,9 @@ void write_result(const comm::Communicator& comm, const std::string& path, const
   if (result.cut_out) write_cut_out(comm, path, *result.cut_out);
   comm.agree_on([&] {
     if (comm.rank() != 0) return;
-    if (result.distributed.empty())
-      write_result(path, result, extra);
-    else
-      make_folder_of(path);
+    make_folder_of(path);
+    for (const auto& [ending, bytes] : result.attachments) write_file_atomically(attachment_path(path, ending), bytes);
+    if (result.distributed.empty()) write_result(path, result, extra);
   });
   if (!result.distributed.empty()) SpreadWriter(comm, path, result, extra).write();
 }

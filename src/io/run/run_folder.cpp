@@ -28,8 +28,8 @@ bool holds_snapshots(const std::string& name) {
 }  // namespace
 
 bool belongs_to_a_run(const std::string& name) {
-  return name == "config.toml" || name == "report.html" || name == "live.html" || name == "wall.json" ||
-         name == "stream.json" || name == "results" || name == "pending" || name == "steering" ||
+  return name == "config.toml" || name == "report.html" || name == "report.data" || name == "live.html" ||
+         name == "wall.json" || name == "stream.json" || name == "results" || name == "pending" || name == "steering" ||
          holds_snapshots(name) || (name.starts_with("events") && name.ends_with(".jsonl")) ||
          (name.starts_with("mergers.") && name.ends_with(".nc")) || is_output_name(name);
 }

@@ -38,7 +38,9 @@ using solvers::momentum_names;
 constexpr double least_expansion = 1e-14;
 
 void check_species(const mesh::Snapshot& file) {
-  if (!file.has_particles()) throw core::Error("the file has no particles", file.source);
+  if (!file.has_particles())
+    throw core::Error("the file has no particles", file.source,
+                      "begin with a file that has some, or leave `--from` out");
   for (const mesh::Species& species : file.species())
     if (species.name() != mesh::dark_matter)
       throw core::Error(

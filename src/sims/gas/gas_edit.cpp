@@ -40,7 +40,8 @@ constexpr std::array editors{
 const Editor& editor_of(const std::string& quantity) {
   for (const Editor& editor : editors)
     if (quantity == editor.name) return editor;
-  throw core::Error(fmt::format("`{}` of a gas cannot be edited", quantity));
+  throw core::Error(fmt::format("`{}` of a gas cannot be edited", quantity), "",
+                    "`sidestream steer RUN list` says what may be edited");
 }
 
 // Of the numbers of a cell after an edit: products and ratios of two of them and sums over all cells, which the books
@@ -92,8 +93,10 @@ std::int64_t edit_gas(const comm::Communicator& comm, const couple::RegionEdit& 
     refused += !can_be(editor, view, cell, quantity.component, result(view, cell, value));
   });
   if (const std::int64_t all = comm.sum(refused); all > 0)
-    throw core::Error(fmt::format(
-        "`{}` would not be above 0 in {} cells, or leave numbers that are too small or too large", edit.quantity, all));
+    throw core::Error(
+        fmt::format("`{}` would not be above 0 in {} cells, or leave numbers that are too small or too large",
+                    edit.quantity, all),
+        "", "add less, or set a value above 0");
   edited.for_each([&](int level, int block, mesh::Int3 cell, double value) {
     const Gas view = gas.state(level).view(block);
     editor.set(view, cell, quantity.component, result(view, cell, value));

@@ -328,12 +328,14 @@ nlohmann::json Lbm<Real>::edit(const couple::RegionEdit& edit) {
   });
   if (const std::int64_t all = comm_.sum(refused); all > 0)
     throw core::Error(
-        fmt::format("`{}` would be no whole number from 0 to {} in {} cells", barrier_quantity, painted(), all));
+        fmt::format("`{}` would be no whole number from 0 to {} in {} cells", barrier_quantity, painted(), all), "",
+        "0 is fluid, 1 and more are the numbers of barriers");
   std::int64_t fluid = 0;
   for (int b = 0; b < wanted.blocks(); ++b)
     core::for_each_cell(wanted.box(b),
                         [&, view = wanted.view(b)](int k, int j, int i) { fluid += view(k, j, i) == 0; });
-  if (comm_.sum(fluid) == 0) throw core::Error("barriers would fill all cells, and nothing could flow");
+  if (comm_.sum(fluid) == 0)
+    throw core::Error("barriers would fill all cells, and nothing could flow", "", "leave cells for the fluid");
   flow_.set_barriers([&](mesh::Int3 at) { return wanted.view(0)(at.z, at.y, at.x); });
   begin();
   const double added = flow_.mass() - before;

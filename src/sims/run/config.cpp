@@ -44,7 +44,7 @@ core::Table<RunKeys> run_table() {
 }
 
 struct Output : couple::TriggerKeys {
-  std::string format, grid, method, precision, on_failure;  // `grid`: the key `state` of a checkpoint
+  std::string format, grid, method, precision, particle_precision, on_failure;  // `grid`: `state` of a checkpoint
   std::vector<std::string> variables, species, particle_numbers;
   core::Compression compression;
   double particle_share = 1.0;
@@ -115,6 +115,9 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
       .doc("so many of the particles, always the same ones; 0: none");
   table.option("particle_numbers", &Output::particle_numbers, {})
       .doc("what to write of them beside id and position; empty: all there is");
+  table.option("particle_precision", &Output::particle_precision, "single")
+      .one_of({"double", "single"})
+      .doc("of their positions and numbers");
   return table;
 }
 
@@ -178,7 +181,8 @@ void check_particles(const core::Node& node, const OutputKind& kind, const Outpu
                  "write a share above 0, or leave the task out");
   for (const auto& [key, is_set] :
        {std::pair("species", !output.species.empty()), std::pair("particle_numbers", !output.particle_numbers.empty()),
-        std::pair("particle_share", output.particle_share != 1.0)})
+        std::pair("particle_share", output.particle_share != 1.0),
+        std::pair("particle_precision", output.particle_precision != "single")})
     if (is_set && known.empty() && run.begins_anew)
       core::reject(*node.find(key), fmt::format("{} has no particles", where), "leave the key out");
   std::vector<std::string> species, numbers;
@@ -265,7 +269,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.file.compression.check_names(kind.is_checkpoint ? known : config.file.quantities);
   io::check_compression(config.file);
   if (!kind.is_checkpoint) check_particles(*node, kind, output, run);
-  if (!kind.is_checkpoint) config.file.particle_precision = io::Precision::single_precision;
+  if (output.particle_precision == "single") config.file.particle_precision = io::Precision::single_precision;
   config.file.particle_share = output.particle_share;
   config.file.species = output.species;
   config.file.particle_numbers = output.particle_numbers;

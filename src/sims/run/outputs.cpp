@@ -90,7 +90,7 @@ nlohmann::json Outputs::write_by_hand(Simulation& simulation) {
   }
   commit_pending();
   if (last_checkpoint_ == present(simulation) && !last_is_lost_)
-    throw core::Error("a checkpoint of this step is there", folder_.path());
+    throw core::Error("a checkpoint of this step is there", folder_.path(), "ask for one after another step");
   const std::int64_t lost_before = lost_checkpoints_;
   write_checkpoint(simulation, couple::CheckpointPoint::by_hand);
   const std::string path = pending_ ? pending_->output.path : "";
@@ -98,8 +98,9 @@ nlohmann::json Outputs::write_by_hand(Simulation& simulation) {
   if (lost_checkpoints_ == lost_before && refused_.empty()) return {{"path", path}};
   if (!refused_.empty())
     throw core::Error("the checkpoint stays pending: results of before it, or a plot file, could not be written",
-                      refused_);
-  throw core::Error("the checkpoint could not be written, as the event `checkpoint_failed` tells", folder_.path());
+                      refused_, "make room; the warnings before this one say which file could not be written");
+  throw core::Error("the checkpoint could not be written, as the event `checkpoint_failed` tells", folder_.path(),
+                    "make room: `grep checkpoint_failed RUN/events.jsonl` says which file it was");
 }
 
 void Outputs::prepare_checkpoints() {

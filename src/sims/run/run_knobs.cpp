@@ -52,7 +52,8 @@ Knob max_steps(RunConfig& config, std::function<std::int64_t()> present_step) {
   knob.set = [set = knob.set, present_step = std::move(present_step)](const nlohmann::json& value) {
     if (!value.is_null() && value.get<std::int64_t>() < present_step())
       throw core::Error(fmt::format("`run.max_steps` cannot be {}: the run has taken {} steps",
-                                    value.get<std::int64_t>(), present_step()));
+                                    value.get<std::int64_t>(), present_step()),
+                        "", "give a step that lies ahead, or end the run: sidestream steer RUN stop");
     set(value);
   };
   return knob;

@@ -52,7 +52,8 @@ const mesh::Layout& checked(const mesh::Layout& blocks, const Geometry& geometry
   const Int3 cells = geometry.domain.extent();
   core::require(blocks.domain() == geometry.domain, "gravity takes the blocks and the geometry of one domain");
   if (geometry.periodic != mesh::Periodicity{true, true, true} || blocks.periodic() != geometry.periodic)
-    throw core::Error("gravity by Fourier transform takes a box that is periodic on all axes", "key `mesh.periodic`");
+    throw core::Error("gravity by Fourier transform takes a box that is periodic on all axes", "key `mesh.periodic`",
+                      "set `mesh.periodic = [true, true, true]`");
   if (std::min({cells.x, cells.y, cells.z}) <= potential_ghost)
     throw core::Error("gravity takes a grid of at least three cells an axis", "key `mesh.cells`");
   return blocks;

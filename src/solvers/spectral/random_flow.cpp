@@ -55,7 +55,8 @@ std::vector<SpectrumLine> read_lines(const std::string& path) {
                         fmt::format("{}:{}", path, number), "lines that begin with # are left out");
     lines.push_back(line);
   }
-  if (lines.empty()) throw core::Error("the table of the spectrum is empty", path);
+  if (lines.empty())
+    throw core::Error("the table of the spectrum is empty", path, "give a row a wave number: k and E(k)");
   return lines;
 }
 

@@ -67,8 +67,8 @@ PowerTable parse(std::istream& text, const std::string& source) {
   }
   if (table.k.size() < 4)
     throw core::Error(
-        "a table of the power spectrum needs four rows or more, this one has " + std::to_string(table.k.size()),
-        source);
+        "a table of the power spectrum needs four rows or more, this one has " + std::to_string(table.k.size()), source,
+        "give a table of more wave numbers, a row each: k [h/Mpc] and P [(Mpc/h)^3]");
   return table;
 }
 

@@ -47,7 +47,7 @@ def _slice(table: xr.Dataset, task: str) -> Picture:
         axes.set_title(moment(table))
         figure.colorbar(image, ax=axes, label="flux")
     caption = f"Light that comes through on lines of sight along {sight}, in a plane through the middle of the box."
-    return Picture(f"{task}-flux-slice", "A plane of the flux", caption, figure, vector=False)
+    return Picture(f"{task}-flux-slice", "A plane of the flux", caption, figure)
 
 
 def _spectrum(table: xr.Dataset, task: str, prefix: str, by_angle: str, title: str) -> Picture:

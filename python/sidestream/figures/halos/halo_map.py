@@ -10,7 +10,7 @@ from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
 
 from ...error import Error
-from ..images import axis_of_sight, draw_image, norm_of, plane_of
+from ..images import axis_of_sight, bar_beside, draw_image, norm_of, plane_of
 from ..picture import Picture, field_name, length_unit, look, moment, unit_label
 from .mass_function import is_friends_of_friends
 
@@ -30,7 +30,7 @@ def halo_map(run: Run, task: str, step: int, halos: xr.Dataset) -> Picture:
     radius, what = radii(halos)
     kept = np.argsort(-np.asarray(halos["mass"]), kind="stable")[:MOST_CIRCLES][::-1]
     with look():
-        figure = Figure(figsize=(6.4, 5.2), layout="compressed")
+        figure = Figure(figsize=(6.2, 5.2))
         axes = figure.add_subplot(aspect="equal")
         if image is not None:
             table, field = image
@@ -39,7 +39,7 @@ def halo_map(run: Run, task: str, step: int, halos: xr.Dataset) -> Picture:
         box = _sides(halos, along)
         shown = halos.isel(halo=kept)
         marks = _dots(axes, shown, along) if radius is None else _circles(axes, shown, along, box, radius[kept])
-        figure.colorbar(marks, ax=axes, label=rf"$\log_{{10}}\, M${unit_label(halos, 'mass')}", fraction=0.046)
+        bar_beside(axes, marks, rf"$\log_{{10}}\, M${unit_label(halos, 'mass')}")
         if box is not None:
             axes.set(xlim=(0, box[0]), ylim=(0, box[1]))
         axes.set(xlabel=f"{along[0]}{length_unit(halos)}", ylabel=f"{along[1]}{length_unit(halos)}")
@@ -47,7 +47,7 @@ def halo_map(run: Run, task: str, step: int, halos: xr.Dataset) -> Picture:
         count = halos.sizes["halo"]
         axes.set_title(f"{count} halo{'s' * (count != 1)} at {moment(halos)}")
     caption = _caption(image, what, count > MOST_CIRCLES)
-    return Picture(f"{task}-map", "Where the halos are", caption, figure, vector=image is None and kept.size < 500)
+    return Picture(f"{task}-map", "Where the halos are", caption, figure)
 
 
 def radii(halos: xr.Dataset) -> tuple[np.ndarray | None, str]:

@@ -336,7 +336,8 @@ class StreamReader::Impl {
     if (options_.demand.region && !way.levels.empty() &&
         intersection(*options_.demand.region, way.levels.front().source.domain()).is_empty())
       throw core::Error(fmt::format("the region {} lies outside the box of the run, {}",
-                                    to_string(*options_.demand.region), to_string(way.levels.front().source.domain())));
+                                    to_string(*options_.demand.region), to_string(way.levels.front().source.domain())),
+                        "", "give a region inside of it");
     comm_.agree(options_.layout->pieces && way.levels.size() > 1
                     ? fmt::format("the run is refined, and a layout of {} is for one level", options_.layout->name)
                     : "");

@@ -39,7 +39,7 @@ Broker::Reader Broker::reader_from(const std::string& peer, const json& request)
   reader.once_as = text_in(request, "once_as");
   reader.layout = text_in(request, "layout");
   reader.ranks = request.at("ranks");
-  if (reader.ranks < 1) throw core::Error("a reader has one rank or more");
+  if (reader.ranks < 1) throw core::Error("a reader has one rank or more", "", "give ranks = 1 or more");
   reader.demand = demand_from(request.at("demand"));
   reader.does_task = request.value("does_task", false);
   if (run_.tasks.empty())

@@ -389,7 +389,8 @@ bool is_shared_enzo_file(const std::string& path) {
 
 std::unique_ptr<SnapshotFile> open_enzo_file(const std::string& path) {
   const auto stem = enzo_stem(path);
-  if (!stem) throw core::Error("there is no Enzo file of this name", path);
+  if (!stem)
+    throw core::Error("there is no Enzo file of this name", path, "give the parameter file, such as DD0007/DD0007");
   return EnzoOpener(path, *stem)();
 }
 

@@ -52,7 +52,9 @@ void check_data(std::span<const std::byte> bytes, std::uint64_t checksum, const 
 }
 
 FileDescription described(const std::string& path) {
-  if (!fs::is_directory(path)) throw core::Error("there is no folder of this name", path);
+  if (!fs::is_directory(path))
+    throw core::Error("there is no folder of this name", path,
+                      "a plot file of this format is a folder: `sidestream info FOLDER` says what is in a run");
   FileDescription description;
   description.format = "nyx";
   description.state.source = path;

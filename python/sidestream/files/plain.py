@@ -1,0 +1,197 @@
+"""Plain arrays of other programs, in NumPy and HDF5 files: as plot files, so that all that is done with those is done
+with them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import extension, translated_errors
+from ..error import Error, UsageError
+from .opening import is_there
+from .snapshot import CM_PER_MPC, GRAMS_PER_MSUN
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Doubles = NDArray[np.float64]
+
+FORMAT = "raw"  # of the plot files
+BOX_CELLS = 64  # of a side at most: as many ranks as there are boxes read a part each
+_NUMPY = (".npy", ".npz")
+_LENGTHS = {"": 1.0, "Mpc": 1.0, "kpc": 1e-3, "cm": 1 / CM_PER_MPC}
+_UNITS = {
+    "g/cm^3": ("Msun/Mpc^3", CM_PER_MPC**3 / GRAMS_PER_MSUN),
+    "Msun/kpc^3": ("Msun/Mpc^3", 1e9),
+    "cm/s": ("km/s", 1e-5),
+    "m/s": ("km/s", 1e-3),
+}
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the files do not say themselves.
+
+    Attributes:
+        box: the sides of the box, `"20 Mpc"` or `"20,20,40 kpc"`: of all axes, or along x, y, z; in Mpc, kpc or cm, or
+            in the problem's own unit.
+        unit: of all arrays that do not tell theirs by an attribute `units`.
+    """
+
+    box: str | None = None
+    unit: str | None = None
+
+    def sides(self) -> tuple[tuple[float, float, float], str]:
+        """Those of x, y, z and their unit: Mpc, or none.
+
+        Raises:
+            UsageError: it is no box, or nobody says.
+        """
+        hint = 'write --box "20 Mpc" or --box "20,20,40 kpc": sides along x, y, z'
+        if self.box is None:
+            raise UsageError("arrays do not say how large their box is", hint=hint)
+        numbers, _, unit = self.box.strip().partition(" ")
+        try:
+            sides = [float(side) for side in numbers.split(",")]
+        except ValueError:
+            sides = []
+        sides = sides * 3 if len(sides) == 1 else sides
+        unit = unit.strip()
+        if len(sides) != 3 or unit not in _LENGTHS or not all(0 < side < np.inf for side in sides):
+            raise UsageError(f"`{self.box}` is no box", hint=hint)
+        x, y, z = (side * _LENGTHS[unit] for side in sides)
+        return (x, y, z), "Mpc" if unit else ""
+
+
+def is_plain(path: Path) -> bool:
+    """Whether the path names plain arrays: a NumPy file, or `FILE.h5:/DATASET` (or a group of data sets)."""
+    return path.suffix in _NUMPY or _hdf5(path) is not None
+
+
+@contextmanager
+def as_plot_files(paths: Sequence[Path], about: Description) -> Iterator[list[Path]]:
+    """The paths, where plain arrays are replaced by plot files that are gone in the end.
+
+    Raises:
+        UsageError: a description of arrays is missing, or belongs to none.
+        Error: arrays cannot be read.
+    """
+    if not any(map(is_plain, paths)):
+        if about != Description():
+            raise UsageError("--box and --unit describe plain arrays", paths[0], "leave them out: the file has its own")
+        yield list(paths)
+        return
+    with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
+        yield [
+            write_plot_file(path, about, Path(folder), step) if is_plain(path) else path
+            for step, path in enumerate(paths)
+        ]
+
+
+def write_plot_file(path: Path, about: Description, folder: Path, step: int) -> Path:
+    """Writes the arrays that `path` names as a plot file into `folder`; without copies of arrays that are doubles.
+
+    The fields are called as the data sets are, or as the file without the number at its end, which is the step; `step`
+    is taken where it has none.
+
+    Raises:
+        Error: there is no such array, or it is none of three axes of numbers, or they are of different shapes.
+    """
+    sides, length_unit = about.sides()
+    name, number = _named(_file(path))
+    found = _arrays(path, name)
+    arrays: dict[str, Doubles] = {}
+    units: dict[str, str] = {}
+    for field, (values, own_unit) in found.items():
+        unit, factor = (own_unit or about.unit or "1", 1.0)
+        if length_unit:
+            unit, factor = _UNITS.get(unit, (unit, factor))
+        doubles = np.ascontiguousarray(values, dtype=np.float64)
+        arrays[field], units[field] = (doubles if factor == 1 else doubles * factor), unit
+    target = folder / f"{_file(path).name}.{FORMAT}"
+    with translated_errors():
+        extension().write_arrays(
+            str(target),
+            FORMAT,
+            arrays,
+            units,
+            sides,
+            length_unit,
+            step if number is None else number,
+            None,
+            {},
+            BOX_CELLS,
+        )
+    return target
+
+
+def _file(path: Path) -> Path:
+    parts = _hdf5(path)
+    return path if parts is None else parts[0]
+
+
+def _hdf5(path: Path) -> tuple[Path, str] | None:
+    """The file and what is named in it."""
+    match = re.fullmatch(r"(.+?\.(?:h5|hdf5|hdf|nc)):/?(.*)", str(path))
+    return (Path(match[1]), match[2] or "/") if match else None
+
+
+def _named(file: Path) -> tuple[str, int | None]:
+    """The name of a file without the number at its end, and that number."""
+    match = re.fullmatch(r"(.*?)[_.-]?(\d+)", file.stem)
+    return (match[1] or file.stem, int(match[2])) if match else (file.stem, None)
+
+
+def _arrays(path: Path, name: str) -> dict[str, tuple[Any, str]]:
+    """The arrays by their names, each with its unit as far as it tells."""
+    if not is_there(_file(path)):
+        raise Error("there is no such file", _file(path), "give the name of a NumPy or HDF5 file")
+    inside = _hdf5(path)
+    try:
+        found = _in_numpy(path, name) if inside is None else _in_hdf5(*inside)
+    except (OSError, ValueError, KeyError, EOFError) as problem:
+        raise Error(f"the arrays cannot be read: {problem}", path) from problem
+    if not found:
+        raise Error("there is no array of three axes", path, "name a data set: FILE.h5:/GROUP/NAME")
+    _check(path, {field: values for field, (values, _) in found.items()})
+    return found
+
+
+def _in_numpy(path: Path, name: str) -> dict[str, tuple[Any, str]]:
+    loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+    arrays: Mapping[str, Any] = {name: loaded} if path.suffix == ".npy" else loaded
+    return {field: (arrays[field], "") for field in arrays}
+
+
+def _in_hdf5(file: Path, inside: str) -> dict[str, tuple[Any, str]]:
+    import h5py
+
+    with h5py.File(file) as opened:
+        place = opened[inside]
+        sets = {inside.rsplit("/", 1)[-1]: place} if isinstance(place, h5py.Dataset) else dict(place.items())
+        return {
+            name: (each[()], _text(each.attrs.get("units", "")))
+            for name, each in sets.items()
+            if isinstance(each, h5py.Dataset) and (each is place or each.ndim == 3)
+        }
+
+
+def _text(unit: Any) -> str:
+    return unit.decode() if isinstance(unit, bytes) else str(unit)
+
+
+def _check(path: Path, arrays: Mapping[str, Any]) -> None:
+    shapes = {name: np.shape(values) for name, values in arrays.items()}
+    for name, values in arrays.items():
+        if values.ndim != 3 or values.dtype.kind not in "fiub" or values.size == 0:
+            what = f"`{name}` is an array of {values.dtype} of the shape {shapes[name]}"
+            raise Error(what, path, "arrays of numbers (z, y, x) are taken: values.reshape(1, ny, nx) of two axes")
+    if len(set(shapes.values())) > 1:
+        raise Error("the arrays are of different shapes", path, ", ".join(f"{name} {s}" for name, s in shapes.items()))

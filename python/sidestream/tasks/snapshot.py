@@ -1,0 +1,195 @@
+"""The state of a run, as a function in Python has it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core import translated_errors
+from ..error import Error
+from ..streams import Block, StreamSnapshot
+from . import images
+
+ENDED, SUM, LEAST, LARGEST, HISTOGRAM, GATHER, COVERING, IMAGE, SURFACES = range(9)  # places where ranks meet
+
+
+class TaskSnapshot(StreamSnapshot):
+    """The state of a run, as a task has it: on each rank the blocks and particles that lie there, and not copied.
+
+    Blocks are leaves: each part of the domain belongs to one cell of one level, so that nothing has to be masked.
+    Arrays are the simulation's own: read-only, and gone when the function ends. `sum`, `min`, `max`, `histogram` and
+    `gather` are called by all ranks, in the same order; what one rank raises meanwhile is raised on all of them.
+    """
+
+    def __init__(self, step: Any) -> None:
+        super().__init__("", step, None, True)
+        self.problem: Error | None = None  #: what all ranks have raised together
+
+    @property
+    def rank(self) -> int:
+        """The number of this process among those that analyse."""
+        return int(self._step.rank())
+
+    @property
+    def ranks(self) -> int:
+        """How many processes analyse."""
+        return int(self._step.ranks())
+
+    @property
+    def comm(self) -> Any:
+        """Their communicator, of mpi4py."""
+        try:
+            from mpi4py import MPI
+        except ImportError as problem:
+            raise Error(
+                f"mpi4py cannot be loaded ({problem})",
+                hint="pip install 'sidestream[mpi]', or use snapshot.sum and the like",
+            ) from problem
+        return MPI.Comm.f2py(self._step.communicator())
+
+    @property
+    def moment(self) -> dict[str, float]:
+        """Whatever the simulation says of the moment beside its step and time: a Reynolds number, its cosmology, ..."""
+        return {name: float(value) for name, value in self._facts["attributes"].items()}
+
+    @property
+    def cell_count(self) -> int:
+        """The cells that the domain has in the resolution of level 0."""
+        return math.prod(self.cells())
+
+    def cell_size(self, level: int = 0) -> tuple[float, float, float]:
+        """The sides x, y, z of a cell of a level [`length_unit`]."""
+        x, y, z = (side / n for side, n in zip(self.box_size, self.cells(level), strict=True))
+        return x, y, z
+
+    def cell_volume(self, level: int = 0) -> float:
+        """The volume of a cell of a level [`length_unit`^3]."""
+        return math.prod(self.cell_size(level))
+
+    def centres(self, block: Block, level: int = 0) -> tuple[NDArray[np.float64], ...]:
+        """The z, y and x of the cells of a block, of shapes that broadcast against them [`length_unit`]."""
+        sizes = reversed(self.cell_size(level))
+        return tuple(
+            ((first + np.arange(count) + 0.5) * size).reshape([-1 if axis == n else 1 for n in range(3)])
+            for axis, (first, count, size) in enumerate(zip(block.origin, block.cells.shape, sizes, strict=True))
+        )
+
+    def each_block(self, *fields: str) -> Iterator[tuple[int, tuple[Block, ...]]]:
+        """The level of each block of this rank, over all levels, and the block of each of the fields there."""
+        for level in range(self.levels):
+            for blocks in zip(*(self.blocks(field, level) for field in fields), strict=True):
+                yield level, blocks
+
+    def sum(self, *values: ArrayLike) -> float:
+        """The sum of all numbers in all these arrays on all ranks: exact, so the same on any number of ranks."""
+        self._meet(SUM)
+        return float(self._step.sum(_flat(values)))
+
+    def min(self, *values: ArrayLike) -> float:
+        """The least number in these arrays on all ranks; infinite where there is none."""
+        self._meet(LEAST)
+        return float(self._step.min(min((float(np.min(v)) for v in values if np.size(v)), default=math.inf)))
+
+    def max(self, *values: ArrayLike) -> float:
+        """The largest number in these arrays on all ranks; minus infinity where there is none."""
+        self._meet(LARGEST)
+        return float(self._step.max(max((float(np.max(v)) for v in values if np.size(v)), default=-math.inf)))
+
+    def histogram(
+        self,
+        values: Sequence[ArrayLike] | ArrayLike,
+        edges: ArrayLike,
+        weights: Sequence[ArrayLike] | ArrayLike | None = None,
+    ) -> NDArray[Any]:
+        """How many numbers of all ranks lie between each edge and the next, or the sum of their weights.
+
+        Args:
+            values: an array, or a list of arrays such as one of each block.
+            edges: in rising order; the last one belongs to the last interval.
+            weights: one for each value, in arrays of the same shapes.
+        """
+        ends = np.ascontiguousarray(edges, dtype=np.float64)
+        problem = None
+        if ends.ndim != 1 or ends.size < 2 or not np.all(np.diff(ends) > 0):
+            problem = Error("the edges of a histogram are two numbers or more, each above the one before", f"{ends}")
+        flat = _flat(values if isinstance(values, list | tuple) else (values,))
+        heavy = _flat(() if weights is None else weights if isinstance(weights, list | tuple) else (weights,))
+        if problem is None and weights is not None and heavy.size != flat.size:
+            problem = Error(f"there are {heavy.size} weights for {flat.size} values", "histogram")
+        self._meet(HISTOGRAM, problem)
+        counts, sums = self._step.histogram(flat, heavy, ends)
+        return np.asarray(counts if weights is None else sums)
+
+    def gather(self, **columns: ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """Rows of all ranks on rank 0, in the order of the ranks, and none elsewhere: for small tables.
+
+        Example:
+            >>> peaks = snapshot.gather(x=x, mass=mass)
+        """
+        rows = {name: _flat((values,)) for name, values in columns.items()}
+        lengths = {name: values.size for name, values in rows.items()}
+        problem = None
+        if len(set(lengths.values())) > 1:
+            problem = Error(f"the columns of a table are of different lengths: {lengths}", "gather")
+        self._meet(GATHER, problem)
+        return {name: np.asarray(self._step.gather(values)) for name, values in rows.items()}
+
+    def vtk_image(self, *fields: str, level: int = 0, whole: bool = False) -> Any:
+        """Fields in the resolution of a level as a vtkImageData, whose points are the centres of cells.
+
+        Each rank has a slab of planes z that reaches to the first plane of the next, so that surfaces have no seams; a
+        rank for which there is none has an image without points.
+
+        Args:
+            fields: names of quantities; the first is the active scalar.
+            level: whose cells; what is refined further comes as averages.
+            whole: rank 0 has all of it, the others None: as volumes are rendered, for grids that fit there.
+        """
+        self._meet(IMAGE)
+        with translated_errors():
+            slabs = {name: self._step.slab(self._named(name), self._checked(level), whole) for name in fields}
+        if whole and self.rank > 0:
+            return None
+        first = next(iter(slabs.values()))[0] if slabs else 0
+        return images.image_of(
+            {name: np.asarray(cells) for name, (_, cells) in slabs.items()}, first, self.cell_size(level)
+        )
+
+    def vtk_gather(self, surface: Any) -> Any:
+        """The vtkPolyData of all ranks as one on rank 0, elsewhere None."""
+        self._meet(SURFACES)
+        packed = self._step.gather_bytes(images.packed(surface))
+        return images.joined(packed) if self.rank == 0 else None
+
+    def _read_covering(self, field: str, level: int, part: Any = None) -> NDArray[np.float64]:
+        problem = None
+        if self.ranks > 1:
+            problem = Error("each rank has a part of a field", field, f"take its parts: snapshot.blocks({field!r})")
+        self._meet(COVERING, problem)
+        return super()._read_covering(field, level, part)
+
+    def _meet(self, place: int, problem: Error | None = None) -> None:
+        """Waits for all ranks, and raises what is wrong on any of them."""
+        if self.problem is not None:  # the others have left
+            raise self.problem
+        try:
+            with translated_errors():
+                self._step.agree(place, "" if problem is None else _in_one_line(problem))
+        except Error as of_any:
+            self.problem = of_any
+            raise
+
+
+def _in_one_line(problem: Error) -> str:
+    place = f" ({problem.where})" if problem.where else ""
+    return problem.what + place + (f"; {problem.hint}" if problem.hint else "")
+
+
+def _flat(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
+    arrays = [np.ravel(np.asarray(value)) for value in values]
+    whole = arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.empty(0)
+    return np.ascontiguousarray(whole, dtype=np.float64)

@@ -1,0 +1,26 @@
+"""The programs `sidestream-run-python` and `sidestream-attach-python`: those without the word, with an interpreter.
+
+Tasks whose analysis is `python` are done by them: `mpirun -n 4 sidestream-run-python config.toml`.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from .core import extension
+
+
+def run() -> None:
+    """What `sidestream-run` does."""
+    _do("run_program")
+
+
+def attach() -> None:
+    """What `sidestream-attach` does."""
+    _do("attach_program")
+
+
+def _do(program: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as in any program; runs have handlers of their own
+    sys.exit(getattr(extension(), program)(sys.argv))

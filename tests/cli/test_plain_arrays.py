@@ -1,0 +1,118 @@
+"""Plain arrays in NumPy and HDF5 files, as `sidestream analyze` and `sidestream halos find` take them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import sidestream as ss
+from calls import command
+from sidestream.files.snapshot import CM_PER_MPC, GRAMS_PER_MSUN
+
+SHAPE = (70, 20, 16)
+DENSITY = np.random.default_rng(3).lognormal(sigma=2, size=SHAPE)
+TEMPERATURE = np.random.default_rng(4).uniform(1e3, 1e6, SHAPE)
+THRESHOLDS = ("--t-boundary", "5 mean", "--t-halo", "20 mean")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """`density.npy` in g/cm^3, `both.npz` and `fields.h5:/gas`, whose data sets have units."""
+    cgs = DENSITY * (GRAMS_PER_MSUN / CM_PER_MPC**3)
+    np.save(tmp_path / "density.npy", cgs)
+    np.savez(tmp_path / "both.npz", gas_density=DENSITY, temperature=TEMPERATURE)
+    with h5py.File(tmp_path / "fields.h5", "w") as file:
+        for name, values, unit in (("density", DENSITY, "Msun/Mpc^3"), ("Temp", TEMPERATURE, "K")):
+            file[f"gas/{name}"] = values
+            file[f"gas/{name}"].attrs["units"] = unit
+        file["gas/note"] = "neither a field"
+        file["gas/plane"] = DENSITY[0]
+    return tmp_path
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_halos_of_an_array_are_those_of_the_function(folder: Path, ranks: int) -> None:
+    words = ("density.npy", "--box", "4,5,17.5 Mpc", "--unit", "g/cm^3", *THRESHOLDS, "-n", ranks, "--json")
+
+    done = command(folder, "halos", "find", *words)
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["columns"]
+    values = np.load(folder / "density.npy") * (CM_PER_MPC**3 / GRAMS_PER_MSUN)
+    own = ss.halos(values, box_size=(4.0, 5.0, 17.5), t_boundary="5 mean", t_halo="20 mean")
+    assert own.sizes["halo"] > 10
+    for name in ("id", "mass", "cells", "x", "y", "z", "peak"):
+        np.testing.assert_array_equal(found[name], own[name], err_msg=name)
+
+
+@pytest.mark.parametrize("data", ["both.npz", "fields.h5:/gas", "fields.h5:gas"])
+def test_all_arrays_of_a_file_are_fields(folder: Path, data: str) -> None:
+    done = command(folder, "analyze", data, "--box", "20 kpc", "--task", "phase", "--out", "out", "-n", 2)
+
+    assert done.returncode == 0, done.stderr
+    assert "1 result was made" in done.stderr
+    result = ss.open(folder / "out").result("phase", -1)
+    edges = [np.append(result[f"{axis}_low"], result[f"{axis}_high"][-1]) for axis in ("temperature", "density")]
+    expected = np.histogram2d(TEMPERATURE.ravel(), (DENSITY / DENSITY.mean()).ravel(), edges)[0]
+    np.testing.assert_array_equal(result["count"], expected)
+    volume = 0.02**3
+    assert float(result["volume"].sum()) == pytest.approx(volume * expected.sum() / DENSITY.size, rel=1e-12)
+
+
+def test_a_series_of_arrays_has_the_steps_of_their_names(folder: Path) -> None:
+    for step in (3, 40):
+        np.save(folder / f"density_{step:04}.npy", step * DENSITY)
+
+    done = command(
+        folder, "analyze", "density_0040.npy", "density_0003.npy", "--box", "20", "--task", "pdf", "--out", "series"
+    )
+
+    assert done.returncode == 0, done.stderr
+    series = ss.open(folder / "series")
+    assert series.steps("pdf") == [3, 40]
+    means = [float(series.result("pdf", step).attrs["gas_density_mean"]) for step in (3, 40)]
+    np.testing.assert_allclose(means, [3 * DENSITY.mean(), 40 * DENSITY.mean()], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("density.npy",), ["how large their box is", "--box"]),
+        (("density.npy", "--box", "20 miles"), ["`20 miles` is no box"]),
+        (("density.npy", "--box", "1,2"), ["`1,2` is no box"]),
+        (("density.npy", "--box", "-3 Mpc"), ["is no box"]),
+        (("density.npy", "--box", "nan"), ["is no box"]),
+        (("nothing.npy", "--box", "20"), ["there is no such file", "nothing.npy"]),
+        (("fields.h5:/gas/Tmep", "--box", "20"), ["cannot be read", "Tmep"]),
+        (("fields.h5:/gas/plane", "--box", "20"), ["shape (20, 16)", "reshape(1, ny, nx)"]),
+        (("fields.h5:/", "--box", "20"), ["no array of three axes"]),
+        (("unlike.npz", "--box", "20"), ["different shapes", "a (2, 2, 2)", "b (2, 2, 3)"]),
+        (("words.npy", "--box", "20"), ["array of <U1"]),
+        (("broken.npy", "--box", "20"), ["cannot be read", "broken.npy"]),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_what_is_wrong_is_told(folder: Path, words: tuple[str, ...], told: list[str]) -> None:
+    np.savez(folder / "unlike.npz", a=np.ones((2, 2, 2)), b=np.ones((2, 2, 3)))
+    np.save(folder / "words.npy", np.full((2, 2, 2), "x"))
+    (folder / "broken.npy").write_bytes((folder / "density.npy").read_bytes()[:-9])
+
+    done = command(folder, "analyze", *words, "--task", "pdf", "--out", "out")
+
+    assert done.returncode in (1, 2)
+    assert all(each in done.stderr for each in told), done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "out").exists()
+
+
+def test_a_plot_file_needs_no_description(folder: Path) -> None:
+    plot = Path(__file__).parents[1] / "data" / "nyx_plt00002"
+
+    done = command(folder, "halos", "find", plot, "--box", "20 Mpc")
+
+    assert done.returncode == 2
+    assert "--box and --unit describe plain arrays" in done.stderr
