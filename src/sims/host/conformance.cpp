@@ -120,7 +120,7 @@ void Conformance::call(const std::string& name) {
 }
 
 void Conformance::refused(const char* check, const core::Error& error) {
-  RimFinding finding{check, "wrong", "", error.message()};
+  HostFinding finding{check, "wrong", "", error.message()};
   if (!error.where().empty()) finding.message += "; " + error.where();
   tell(finding);
 }
@@ -129,7 +129,7 @@ void Conformance::before(const HostState& state) {
   step_ = state.moment.step;
   tell_fields(state);
   look_at_memory(state);
-  for (const RimFinding& finding : rims_.look(compute_, state)) tell(finding);
+  for (const HostFinding& finding : rims_.look(compute_, state)) tell(finding);
   copies_.clear();
   for (const HostField& field : state.fields())
     for (std::size_t n = 0; n < field.blocks.size(); ++n)
@@ -139,7 +139,7 @@ void Conformance::before(const HostState& state) {
 void Conformance::after(const HostState& state) {
   for (const HostField& field : state.fields()) {
     const auto& copies = copies_[field.quantity.name];
-    RimFinding finding{"memory", "good", field.quantity.name, "read where it lies, and left as it was"};
+    HostFinding finding{"memory", "good", field.quantity.name, "read where it lies, and left as it was"};
     for (std::size_t n = 0; n < copies.size() && finding.verdict == "good"; ++n) {
       const std::vector<double> now = numbers_of(state, field, n);
       const auto differs = [](double one, double other) {
@@ -168,9 +168,9 @@ void Conformance::look_at_memory(const HostState& state) {
       for (std::size_t n = 0; n < field.blocks.size(); ++n) {
         const mesh::Int3 extent = state.mesh().blocks[n].box.grown(state.mesh().ghosts.layers).extent();
         if (can_be_read(bytes_of(field, field.blocks[n], extent))) continue;
-        RimFinding finding{"memory", "wrong", field.quantity.name,
-                           "its memory is not there, or shorter than its block with ghost cells",
-                           static_cast<std::int64_t>(n)};
+        HostFinding finding{"memory", "wrong", field.quantity.name,
+                            "its memory is not there, or shorter than its block with ghost cells",
+                            static_cast<std::int64_t>(n)};
         tell(finding);
         throw core::Error("the memory of a field is not there", fmt::format("field `{}`, block {}", finding.field, n),
                           "give it anew where it moves, and keep it while steps are told");
@@ -191,7 +191,7 @@ void Conformance::tell_fields(const HostState& state) {
             .dump());
 }
 
-void Conformance::tell(const RimFinding& finding) {
+void Conformance::tell(const HostFinding& finding) {
   if (!told_.insert(finding.check + '\n' + finding.field + '\n' + finding.verdict).second) return;
   nlohmann::json line{{"kind", "finding"},
                       {"rank", rank_},
