@@ -14,6 +14,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from operator import index
 from os import PathLike, fspath
 from types import TracebackType
@@ -102,7 +103,7 @@ class Session:
                 job_program=_job_program(),
                 catches_signals=bool(catches_signals),
                 tells_steps=not quiet,
-                tell=lambda line: print(line, flush=True),
+                tell=_tell,
                 problem=problem,
             )
             if not self._run.computes:
@@ -382,6 +383,12 @@ def _job_program() -> str:
         return str(find_program(PROGRAM))
     except Error:
         return ""
+
+
+def _tell(line: str) -> None:
+    """A pipe that nobody reads any more does not end the run."""
+    with suppress(OSError, ValueError):
+        print(line, flush=True)
 
 
 def _text(given: Any, what: str) -> str:

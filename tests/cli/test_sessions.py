@@ -307,3 +307,17 @@ def test_what_was_lost_is_told_in_words_of_the_program(tmp_path: Path, capfd: py
     told = capfd.readouterr().out
     assert "run again with `existing` = overwrite" in told
     assert "--" not in told.replace("-->", "")
+
+
+def test_lines_that_nobody_reads_do_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("builtins.print", broken)
+    (tmp_path / "tasks.toml").write_text(SLICE)
+    with sidestream.session(tmp_path / "tasks.toml", tmp_path / "run") as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        run.begin()
+        run.step(1, 1.0)
+    assert run.status == "finished"
