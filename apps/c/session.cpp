@@ -26,7 +26,7 @@ struct sidestream_session {
   MPI_Comm compute = MPI_COMM_NULL;
   std::size_t blocks = 0;                            // of the mesh
   std::vector<std::array<std::int64_t, 3>> extents;  // of each, with ghosts
-  std::vector<std::string> words;  // of restored particles
+  std::vector<std::string> words;                    // of restored particles
   std::vector<const char*> attributes, units;
   std::vector<const double*> values;
 };
@@ -289,9 +289,8 @@ int sidestream_set_mesh(sidestream_session* session, const sidestream_mesh* mesh
 
 int sidestream_set_field(sidestream_session* session, const sidestream_field* field) {
   return status_of([&] {
-    set_field(computing(session),
-              taken<sidestream_field>(field, "sidestream_field", "SIDESTREAM_FIELD", SIDESTREAM_FIELD,
-                                      offsetof(sidestream_field, shapes)));
+    set_field(computing(session), taken<sidestream_field>(field, "sidestream_field", "SIDESTREAM_FIELD",
+                                                          SIDESTREAM_FIELD, offsetof(sidestream_field, shapes)));
   });
 }
 
@@ -311,7 +310,7 @@ int sidestream_set_array(sidestream_session* session, const char* name, const ch
 int sidestream_set_particles(sidestream_session* session, const sidestream_particles* particles) {
   return status_of([&] {
     set_particles(computing(session), taken<sidestream_particles>(particles, "sidestream_particles",
-                                                                 "SIDESTREAM_PARTICLES", SIDESTREAM_PARTICLES));
+                                                                  "SIDESTREAM_PARTICLES", SIDESTREAM_PARTICLES));
   });
 }
 
@@ -324,9 +323,7 @@ int sidestream_set_number(sidestream_session* session, const char* name, double 
 }
 
 int sidestream_set_scale_factor(sidestream_session* session, double scale_factor) {
-  return status_of([&] {
-    computing(session).run->set_scale_factor(scale_factor);
-  });
+  return status_of([&] { computing(session).run->set_scale_factor(scale_factor); });
 }
 
 int sidestream_set_progress(sidestream_session* session, double progress) {
@@ -370,8 +367,7 @@ int sidestream_wants(const sidestream_session* session, const char* name, int* i
 
 int sidestream_next_time(const sidestream_session* session, double time, double* next) {
   return status_of([&] {
-    known(next, "next") =
-        open_one(session).run->next_time(time).value_or(std::numeric_limits<double>::infinity());
+    known(next, "next") = open_one(session).run->next_time(time).value_or(std::numeric_limits<double>::infinity());
   });
 }
 

@@ -34,9 +34,9 @@ std::vector<mesh::Box> boxes_of(const mesh::Box& domain, std::int32_t side) {
   for (std::int32_t z = 0; z < domain.hi.z; z += side)
     for (std::int32_t y = 0; y < domain.hi.y; y += side)
       for (std::int32_t x = 0; x < domain.hi.x; x += side)
-        boxes.push_back({{x, y, z},
-                         {std::min(x + side, domain.hi.x), std::min(y + side, domain.hi.y),
-                          std::min(z + side, domain.hi.z)}});
+        boxes.push_back(
+            {{x, y, z},
+             {std::min(x + side, domain.hi.x), std::min(y + side, domain.hi.y), std::min(z + side, domain.hi.z)}});
   return boxes;
 }
 

@@ -13,8 +13,10 @@ from .error import Error
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 PIPE_WIDTH = 140  # columns of a table that no terminal limits
+WIDEST = 10_000  # columns of a table whose width is asked for
 # What others have written must not give orders to a terminal.
 WITHOUT_CONTROL = {
     code: "\N{REPLACEMENT CHARACTER}" for code in [*range(32), *range(127, 160)] if chr(code) not in "\n\t"
@@ -34,6 +36,14 @@ def err() -> Console:
 def is_screen() -> bool:
     """Whether what is said can be drawn over: on a terminal, and not where colour alone is wanted, as in notebooks."""
     return sys.stderr.isatty() and err().is_terminal
+
+
+def print_table(table: Table) -> None:
+    """Prints a table whole: rows that are wider than the terminal go on in its next line, and no number is cut off."""
+    screen = out()
+    needed = screen.measure(table, options=screen.options.update(width=WIDEST)).maximum
+    screen.width = max(screen.width, needed)
+    screen.print(table)
 
 
 def print_json(value: Any) -> None:

@@ -14,6 +14,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from operator import index
 from os import PathLike, fspath
 from types import TracebackType
@@ -102,7 +103,7 @@ class Session:
                 job_program=_job_program(),
                 catches_signals=bool(catches_signals),
                 tells_steps=not quiet,
-                tell=lambda line: print(line, flush=True),
+                tell=_tell,
                 problem=problem,
             )
             if not self._run.computes:
@@ -152,7 +153,7 @@ class Session:
             found = _blocks_of(blocks, levels, cells[3 - len(shape) :])
             unit = _text(unit, "unit")
         except Error as caught:
-            problem = (caught.what, caught.where, caught.hint)
+            problem, unit = (caught.what, caught.where, caught.hint), ""
         with translated_errors():
             self._present.set_mesh(
                 cells=cells[::-1],
@@ -382,6 +383,12 @@ def _job_program() -> str:
         return str(find_program(PROGRAM))
     except Error:
         return ""
+
+
+def _tell(line: str) -> None:
+    """A pipe that nobody reads any more does not end the run."""
+    with suppress(OSError, ValueError):
+        print(line, flush=True)
 
 
 def _text(given: Any, what: str) -> str:

@@ -222,6 +222,7 @@ EXAMPLES = "tests/cli/test_examples.py::test_each_example_runs_and_leaves_result
 BUILT = "tests/python/test_new.py::test_what_is_made_passes_its_test"
 # What tests run that have more to say about it, by a pattern of the command.
 BY_ANOTHER_TEST = {
+    r"sidestream conformance -- .*": "tests/cli/test_conformance.py::test_a_good_program_passes",
     r"sidestream halos find density.npy .*": (
         "tests/cli/test_plain_arrays.py::test_halos_of_an_array_are_those_of_the_function"
     ),

@@ -119,6 +119,8 @@ BY_ANOTHER_TEST = {
     ("docs/guides/halos.md", 3): "tests/python/mpi_blocks.py",
     ("docs/guides/lattice_boltzmann.md", 0): "tests/cli/test_lattice.py",
     ("docs/guides/own_analysis.md", 1): "tests/cli/test_streams.py",
+    ("docs/guides/own_analysis.md", 2): "tests/cli/test_python_tasks.py",
+    ("docs/guides/own_analysis.md", 3): "tests/cli/test_python_tasks.py",
     ("docs/guides/own_code.md", 0): "tests/cli/test_hosts.py",
     ("docs/guides/redistribution.md", 0): "tests/python/mpi_redistribution.py",
     ("docs/guides/refine.md", 0): "tests/cli/test_books.py",
@@ -134,6 +136,7 @@ BY_ANOTHER_TEST = {
     ("docs/guides/turbulence_statistics.md", 0): "tests/cli/test_turbulence_statistics.py",
     ("docs/reference/flash.md", 0): "tests/python/test_flash_yt.py",
     ("docs/reference/flash.md", 1): "tests/python/test_flash_yt.py",
+    ("docs/reference/run_folder.md", 0): "tests/python/test_every_figure.py",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hosts import STUB, compiled, flags, launch
+from hosts import HOSTS, STUB, compiled, flags, launch
 from test_faults import results
 
 TASKS = '[task.slice]\nanalysis = "slice"\nfields = ["height"]\nevery = 1\n'
@@ -29,10 +29,18 @@ static const char *case_is;
 static int is(const char *name) { return strcmp(case_is, name) == 0; }
 static int odd(const char *name) { return is_odd && is(name); }
 static void tell(const char *what, int status) {
-  if (status != SIDESTREAM_OK) printf("[%d] %s: %d %s\\n", rank, what, status, sidestream_last_message());
+  if (status == SIDESTREAM_OK) return;
+  char message[4096];
+  snprintf(message, sizeof message, "%s", sidestream_last_message());
+  for (char *c = message; *c != '\\0'; ++c) if (*c == '\\n') *c = ' ';
+  printf("[%d] %s: %d %s\\n", rank, what, status, message); /* one line, which that of no other rank lies within */
 }
 #define TELL(call) tell(#call, sidestream_##call)
-#define NO(call) do { const int got = sidestream_##call; tell(#call, got); if (got == SIDESTREAM_OK) printf("[%d] taken: %s\\n", rank, #call); } while (0)
+static void no(const char *what, int status) {
+  tell(what, status);
+  if (status == SIDESTREAM_OK) printf("[%d] taken: %s\\n", rank, what);
+}
+#define NO(call) no(#call, sidestream_##call)
 static void open_run(const char *folder) {
   sidestream_options options = SIDESTREAM_OPTIONS;
   options.config = "tasks.toml";
@@ -83,8 +91,8 @@ NOBODY = """
     NO(set_scale_factor(with, NAN)); NO(set_scale_factor(with, -1.0)); NO(set_progress(with, NAN));
     NO(add_knob(with, "k", NULL, 0.0, 2.0, NULL)); NO(add_knob(with, NULL, NULL, 0.0, 2.0, &knob));
     NO(add_knob(with, "k", NULL, 2.0, 3.0, &knob)); NO(add_knob(with, "k", NULL, NAN, 3.0, &knob));
-    NO(begin(with, NULL, NULL)); NO(begin(with, &count, &next)); NO(wants(with, NULL, &yes)); NO(wants(with, "a", NULL));
-    NO(next_time(with, 0.0, NULL)); NO(step(with, 1, 1.0));
+    NO(begin(with, NULL, NULL)); NO(begin(with, &count, &next)); NO(wants(with, NULL, &yes));
+    NO(wants(with, "a", NULL)); NO(next_time(with, 0.0, NULL)); NO(step(with, 1, 1.0));
     if (sidestream_goes_on(with) || sidestream_is_restarted(with) || sidestream_is_sidecar(with)) printf("taken\\n");
   }
   NO(close(run));
@@ -95,8 +103,10 @@ NOBODY = """
   mesh.ghosts[1] = 1 << 30; NO(set_mesh(run, &mesh)); mesh.ghosts[1] = -1; NO(set_mesh(run, &mesh)); mesh.ghosts[1] = 0;
   mesh.lengths[0] = INFINITY; NO(set_mesh(run, &mesh)); mesh.lengths[0] = 1.0;
   mesh.cells[0] = 0; NO(set_mesh(run, &mesh)); mesh.cells[0] = INT64_MAX; NO(set_mesh(run, &mesh)); mesh.cells[0] = n;
-  extent[0] = -3; NO(set_mesh(run, &mesh)); extent[0] = n; offset[0] = INT64_MIN; NO(set_mesh(run, &mesh)); offset[0] = 0;
-  int level = 30; mesh.levels = &level; NO(set_mesh(run, &mesh)); level = -1; NO(set_mesh(run, &mesh)); mesh.levels = NULL;
+  extent[0] = -3; NO(set_mesh(run, &mesh)); extent[0] = n;
+  offset[0] = INT64_MIN; NO(set_mesh(run, &mesh)); offset[0] = 0;
+  int level = 30; mesh.levels = &level; NO(set_mesh(run, &mesh)); level = -1; NO(set_mesh(run, &mesh));
+  mesh.levels = NULL;
   TELL(set_mesh(run, &mesh));
   NO(set_array(run, NULL, NULL, SIDESTREAM_FLOAT64, u)); NO(set_array(run, "a/b", NULL, SIDESTREAM_FLOAT64, u));
   NO(set_array(run, "a\\nb", NULL, SIDESTREAM_FLOAT64, u)); NO(set_array(run, "x", NULL, SIDESTREAM_FLOAT64, u));
@@ -127,7 +137,7 @@ def test_arguments_that_nobody_may_give_are_refused_by_name_and_end_nothing(tmp_
     assert done.returncode == 0, done.stderr + done.stdout
     assert "taken" not in done.stdout
     assert done.stdout.count("end\n") == 2
-    told = done.stdout.replace("\n  --> ", " --> ").replace("\nhint: ", " hint: ").splitlines()
+    told = done.stdout.splitlines()
     without = [
         line for line in told if line.startswith("[") and "end" not in line and not ("-->" in line and "hint: " in line)
     ]
@@ -168,12 +178,12 @@ TOGETHER = {
     "number": "the number `viscosity` is 5 on rank 2, and nothing on rank 0",
     "scale": "the scale factor is 0.5 on rank 2, and nothing on rank 0",
     "knob": "knob 1 is `host.k` from 0 to 2 on rank 2, and nothing on rank 0",
-    "unit": "field 1 is `height` [kg], float64, part of the state on rank 2, and `height` [m]",
-    "type": "field 1 is `height` [m], int64, part of the state on rank 2",
-    "field": "field 2 is `width` [m], float64, part of the state on rank 2, and nothing on rank 0",
+    "unit": "field 1 is `height` [kg], part of the state on rank 2, and `height` [m]",
+    "type": "the type of `height` is int64 on rank 2, and float64 on rank 0",
+    "field": "field 2 is `width` [m], part of the state on rank 2, and nothing on rank 0",
     "begin": "the time is 2 on rank 2, and 0 on rank 0",
     "late": "a field that the run has not begun with",
-    "late type": "field 1 is `height` [m], int64, part of the state on rank 2",
+    "late type": "the type of `height` is int64 on rank 2, and float64 on rank 0",
     "progress": "how much is done is 1 on rank 2, and 0 on rank 0",
     "mesh": "the mesh was said anew, and a field was not",
     "step": "the step is 7 on rank 2, and 1 on rank 0",
@@ -256,7 +266,8 @@ SIGNALS = """
   options.folder = "caught"; options.config = "tasks.toml"; options.is_quiet = 1; options.catches_signals = 1;
   TELL(open(MPI_COMM_WORLD, &options, &run, &comm));
   describe();
-  TELL(set_mesh(run, &mesh)); TELL(set_array(run, "height", "m", SIDESTREAM_FLOAT64, u[0])); TELL(begin(run, &step, &now));
+  TELL(set_mesh(run, &mesh)); TELL(set_array(run, "height", "m", SIDESTREAM_FLOAT64, u[0]));
+  TELL(begin(run, &step, &now));
   raise(SIGINT);
   TELL(step(run, 1, 1.0));
   if (sidestream_goes_on(run)) printf("taken: a signal\\n");
@@ -268,7 +279,7 @@ SIGNALS = """
 
 def test_handlers_of_signals_are_the_programs_again_when_its_run_has_ended(tmp_path: Path) -> None:
     (tmp_path / "tasks.toml").write_text(TASKS)
-    own = "#include <signal.h>\nstatic volatile sig_atomic_t came;\nstatic void own(int number) { (void)number; ++came; }\n"
+    own = "#include <signal.h>\nstatic volatile sig_atomic_t came;\nstatic void own(int n) { (void)n; ++came; }\n"
     body = BODY.replace("BODY", "signal(SIGINT, own);" + SIGNALS)
     (tmp_path / "host.c").write_text("#define _POSIX_C_SOURCE 200809L\n" + PROGRAM + own + body)
     done = launch(tmp_path, 1, program_of(tmp_path))
@@ -302,3 +313,42 @@ def test_a_deadline_that_could_end_the_program_is_refused(tmp_path: Path) -> Non
     done = launch(tmp_path, 1, program)
     assert done.returncode == 0, done.stderr
     assert "a task with a deadline could end the program" in done.stdout
+
+
+OLDER = """
+  open_run("run");
+  describe();
+  TELL(set_mesh(run, &mesh));
+  void *memory = u[0];
+  sidestream_field field = SIDESTREAM_FIELD;
+  field.size = offsetof(sidestream_field, shapes); /* a header of before this member */
+  field.shapes = (const int64_t *)1; /* what lies there is no member of it */
+  field.name = "height"; field.count = 1; field.blocks = &memory;
+  TELL(set_field(run, &field));
+  TELL(begin(run, &step, &now));
+  TELL(close(run));
+"""
+
+
+def test_programs_of_the_header_before_shapes_are_served(tmp_path: Path) -> None:
+    done = launch(tmp_path, 1, built(tmp_path, OLDER))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[0] end\n"
+    assert len(results(tmp_path / "run")) == 1
+
+
+def test_the_guide_takes_ten_lines_of_c_for_a_uniform_grid(tmp_path: Path) -> None:
+    page = (HOSTS.parents[1] / "docs" / "guides" / "own_code.md").read_text()
+    lines = page.split("```c\n")[1].split("```")[0]
+    assert len([line for line in lines.splitlines() if "sidestream" in line]) == 10
+    program = """
+      sidestream_session *run; MPI_Comm comm; const int64_t offset[3] = {0, 0, 0}, extent[3] = {n, n, n};
+      int64_t step = 0; double time = 0.0; const double dt = 0.5; double *height = u[0];
+    """
+    own = "static void advance(double *height) { height[0] += 1.0; }\n"
+    body = BODY.replace("BODY", program + lines.replace('"runs/wave"', '"run"'))
+    (tmp_path / "host.c").write_text(PROGRAM + own + body)
+    (tmp_path / "analyses.toml").write_text("[run]\nmax_steps = 3\n" + TASKS)
+    done = launch(tmp_path, 1, program_of(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert len(results(tmp_path / "run")) == 4

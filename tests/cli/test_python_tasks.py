@@ -143,6 +143,16 @@ def test_figures_lie_beside_results(blast: Path) -> None:
         assert event["summary"].startswith("mass 1 g, volume 1, ")
 
 
+def test_the_report_shows_figures_and_numbers(blast: Path) -> None:
+    done = command(blast, "report", "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (blast / "run" / "report.html").read_text()
+    assert "What mine drew" in page and "Numbers of mine" in page and "no picture could be drawn" not in page
+    drawn = sidestream.open(blast / "run").plot("mine")
+    assert [picture.name for picture in drawn] == ["mine-drawn", "mine-numbers"]
+    assert [axes.get_ylabel() for axes in drawn[1].figure.axes] == ["mass [g]", "volume", "reach", "least", "cells"]
+
+
 WAYS = {
     "in-situ on 3": (3, ()),
     "async": (2, ("transport=async",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +212,112 @@ def test_fields_steps_and_calls_that_cannot_be_are_refused(tmp_path: Path) -> No
     with pytest.raises(sidestream.Error, match="cannot be opened"):
         sidestream.session(tmp_path / "lost.toml", tmp_path / "other")
     assert results(tmp_path / "run")
+
+
+def test_arrays_whose_numbers_would_be_read_wrongly_are_refused(tmp_path: Path) -> None:
+    with opened(tmp_path) as run:
+        run.mesh(SHAPE)
+        for array, message in (
+            (np.ma.masked_greater(heights(), 1.5), "masked cells have no number"),
+            (heights().astype(">f8"), "bytes lie the other way"),
+            (heights().tolist(), "a field that is no array"),
+            (3.0, "a field that is no array"),
+        ):
+            with pytest.raises(sidestream.Error, match=message):
+                run.field("height", array)
+        run.field("height", heights())
+        run.begin()
+    assert len(results(tmp_path / "run")) == 1
+
+
+ODD: dict[str, Any] = {
+    "shape": lambda run: run.mesh("abc"),
+    "too many": lambda run: run.mesh((2**31, 8, 8)),
+    "axes": lambda run: run.mesh((8, 8), blocks=np.s_[:, :, :]),
+    "unit of length": lambda run: run.mesh(SHAPE, unit=float("nan")),
+    "unit": lambda run: run.field("height", heights(), unit=float("nan")),
+    "name": lambda run: run.field("a/b", heights()),
+    "axis": lambda run: run.field("x", heights()),
+    "surrogate": lambda run: run.field("\ud800", heights()),
+    "particles": lambda run: run.particles("dark_matter", None, None),
+    "attribute": lambda run: run.particles("a", np.arange(1), [np.ones(1)] * 3, attributes={"a/b": np.ones(1)}),
+    "number": lambda run: run.number("time", 1.0),
+    "text": lambda run: run.number("viscosity", "much"),
+    "scale factor": lambda run: run.scale_factor(-1.0),
+    "progress": lambda run: run.done(float("nan")),
+    "knob": lambda run: run.add_knob("k", 3.0, 0.0, 1.0),
+    "step": lambda run: run.begin(1.5, 0.0),
+    "negative": lambda run: run.begin(-5, 0.0),
+    "time": lambda run: run.begin(0, float("nan")),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_arguments_are_refused_in_a_sentence_and_the_session_goes_on(case: str, tmp_path: Path) -> None:
+    with opened(tmp_path) as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        with pytest.raises(sidestream.Error, match="\nhint: "):
+            ODD[case](run)
+        if case != "too many":
+            run.mesh(SHAPE)
+        run.field("height", heights())
+        assert run.begin() == (0, 0.0)
+        with pytest.raises(sidestream.Error, match="has not begun with"):
+            run.field("width", heights())
+        with pytest.raises(sidestream.Error, match="has not begun with"):
+            run.add_knob("late", 0.5, 0.0, 1.0)
+        run.step(1, 1.0)
+        with pytest.raises(sidestream.Error, match="time goes back from 1 to 0.5"):
+            run.step(2, 0.5)
+        run.step(2, 1.0)
+    assert len(results(tmp_path / "run")) == 3
+
+
+def test_a_session_that_was_closed_does_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        run.begin()
+    assert not run.goes_on
+    run.close()
+    for call in (
+        lambda: run.mesh(SHAPE),
+        lambda: run.field("height", heights()),
+        lambda: run.begin(),
+        lambda: run.step(1, 1.0),
+        lambda: run.progress(),
+        lambda: run.wants("height"),
+        lambda: run.restored_particles("a"),
+    ):
+        with pytest.raises(sidestream.Error, match="the run has ended"):
+            call()
+
+
+def test_what_was_lost_is_told_in_words_of_the_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = SLICE.replace("height", "a_field")
+    with opened(tmp_path, text) as run:
+        run.mesh(SHAPE)
+        run.field("a_field", heights())
+        run.begin()
+        shutil.rmtree(tmp_path / "run" / "results" / "slice")
+        (tmp_path / "run" / "results" / "slice").write_text("no folder")
+        run.step(1, 1.0)
+    assert run.status == "incomplete"
+    told = capfd.readouterr().out
+    assert "run again with `existing` = overwrite" in told
+    assert "--" not in told.replace("-->", "")
+
+
+def test_lines_that_nobody_reads_do_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("builtins.print", broken)
+    (tmp_path / "tasks.toml").write_text(SLICE)
+    with sidestream.session(tmp_path / "tasks.toml", tmp_path / "run") as run:
+        run.mesh(SHAPE)
+        run.field("height", heights())
+        run.begin()
+        run.step(1, 1.0)
+    assert run.status == "finished"

@@ -114,13 +114,13 @@ def test_halos_of_a_plot_file_are_those_of_the_run(
     require_equal(own, xr.load_dataset(tmp_path / "halos.nc"))
 
 
-@pytest.mark.parametrize("kind", ["uniform", "refined"])
+@pytest.mark.parametrize(("kind", "ranks"), [("uniform", 2), ("refined", 2), ("refined", 3)])
 def test_halos_of_a_checkpoint_are_those_of_the_run(
-    kind: str, folder: Path, tmp_path: Path, real_sidestream: CommandLine
+    kind: str, ranks: int, folder: Path, tmp_path: Path, real_sidestream: CommandLine
 ) -> None:
     (checkpoint,) = (folder / kind).glob("chk*")
 
-    done = real_sidestream("halos", "find", checkpoint, "-n", 2, "-o", "halos.nc")
+    done = real_sidestream("halos", "find", checkpoint, "-n", ranks, "-o", "halos.nc")
 
     assert done.returncode == 0, done.stderr
     require_equal(ss.open(folder / kind).result("halos", -1, "halo"), xr.load_dataset(tmp_path / "halos.nc"))

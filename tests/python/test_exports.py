@@ -103,6 +103,18 @@ def test_files_in_other_units_are_the_same_in_yt(plots: dict[str, Path]) -> None
         np.testing.assert_allclose(theirs.to(ours.units).d, ours.d, rtol=1e-9, err_msg=field)
 
 
+def test_comoving_numbers_are_labelled_as_such(plots: dict[str, Path]) -> None:
+    nyx, flash = (sidestream.open(plots[kind]) for kind in ("uniform", "flash"))
+    a = flash.attrs["scale_factor"]
+
+    for name, label, factor in (("Temp", "Temp / a^2", a**2), ("x_velocity", "x_velocity / a", a / 1e5)):
+        for field in (flash[name], flash.to_xarray([name])[name]):
+            assert field.attrs["long_name"] == label
+            np.testing.assert_allclose(field * factor, nyx[name], rtol=1e-9)
+        assert "long_name" not in nyx[name].attrs
+    assert "long_name" not in flash["density"].attrs
+
+
 def test_cells_of_yt_are_those_of_the_finest_level_there(plots: dict[str, Path]) -> None:
     yt = pytest.importorskip("yt")
     yt.set_log_level("error")

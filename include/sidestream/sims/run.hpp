@@ -86,7 +86,7 @@ struct RunStart {
   std::string file{};  ///< begins with the state in this file, of any format; empty: with its initial conditions
   core::Bill::Clock::time_point began = core::Bill::Clock::now();  ///< of the program: where the bill begins
   bool tells_steps = true;                                         ///< one line a step
-  std::string replay{};                        ///< events of a run whose decisions are made again; empty: none
+  std::string replay{};  ///< events of a run whose decisions are made again; empty: none
   std::string going_on = "`--restart`", replacing = "`--overwrite`";  ///< how the user asks for these, in hints
   std::vector<std::string> allowed_changes{};  ///< keys of the physics that may differ from those of the file
 };

@@ -225,7 +225,7 @@ def _print_knobs(found: Mapping[str, Any]) -> None:
         table.add_column(title)
     for knob in found["knobs"]:
         table.add_row(knob["name"], _value(knob), _range(knob), knob["meaning"])
-    console.out().print(table)
+    console.print_table(table)
     for one in found["editable"]:
         unit = f" {one['unit']}" if one["unit"] not in ("", "1") else ""
         console.out().print(f"edit  {one['name']} (above {one['above']:g}{unit}): {one['meaning']}", soft_wrap=True)
@@ -246,7 +246,7 @@ def _print_status(found: Mapping[str, Any]) -> None:
         table.add_column(title)
     for change, outcome in changes:
         table.add_row(str(change["at"]), _change(change), change["who"], change["why"], outcome)
-    console.out().print(table)
+    console.print_table(table)
 
 
 def _print_standing(found: Mapping[str, Any]) -> None:

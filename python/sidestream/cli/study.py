@@ -131,7 +131,7 @@ def _print(outcomes: list[Outcome], folder: Path) -> None:
         table.add_column(title)
     for outcome in outcomes:
         table.add_row(outcome.member.name, outcome.status + (", as before" if outcome.was_done else ""))
-    console.out().print(table)
+    console.print_table(table)
     console.out().print(f"family  {folder}", soft_wrap=True)
 
 
@@ -226,7 +226,7 @@ def _print_comparisons(made: list[Comparison], covariance: str) -> None:
             f"{one.chi_squared:.2f}",
             str(one.degrees_of_freedom),
         )
-    console.out().print(table)
+    console.print_table(table)
     for run in dict.fromkeys(one.run for one in made):
         own = [one for one in made if one.run == run]
         total, points = sum(one.chi_squared for one in own), sum(one.degrees_of_freedom for one in own)

@@ -56,7 +56,7 @@ def print_description(description: Description) -> None:
         for row in rows:
             table.add_row(*(_text(key, value) for key, value in row.items()))
         console.out().print()
-        console.out().print(table)
+        console.print_table(table)
 
 
 def _title(name: str) -> str:

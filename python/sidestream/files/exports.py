@@ -87,9 +87,17 @@ def to_xarray(snapshot: _Snapshot, fields: Sequence[str] | None, level: int, reg
     }
     variables = {}
     for name, own in _chosen(snapshot, fields).items():
-        unit = snapshot.units[own]
-        variables[name] = (("z", "y", "x"), snapshot._covering(own, level, part), {"units": unit} if unit else {})
+        variables[name] = (("z", "y", "x"), snapshot._covering(own, level, part), about(snapshot, own))
     return xr.Dataset(variables, coords, attrs={"level": level} | snapshot.attrs)
+
+
+def about(snapshot: _Snapshot, own: str) -> dict[str, str]:
+    """The attributes of a field: its unit, and where comoving numbers are not those of the quantity, what they are."""
+    unit = snapshot.units[own]
+    is_comoving = snapshot.length_unit != "" and "redshift" in snapshot.attrs
+    power = _unit_in_yt(unit, snapshot.length_unit, is_comoving)[1]
+    told = {"long_name": f"{own} / a" + (f"^{power}" if power > 1 else "")} if power else {}
+    return ({"units": unit} if unit else {}) | told
 
 
 def to_yt(snapshot: _Snapshot, fields: Sequence[str] | None) -> Any:

@@ -253,10 +253,12 @@ class Snapshot(ABC):
         """
         import xarray as xr
 
+        from .exports import about
+
         cells = self.cells(level)
         field = self._named(field)
         values = self._covering(field, level)
-        attributes = _unit(self.units[field]) | {"level": level} | self.attrs
+        attributes = about(self, field) | {"level": level} | self.attrs
         return xr.DataArray(values, self._centres(cells), ("z", "y", "x"), name=field, attrs=attributes)
 
     def to_xarray(

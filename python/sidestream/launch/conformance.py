@@ -47,7 +47,7 @@ KNOWN = set().union(*SYSTEMS.values()) | {
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: `verdict` is "good", "note", "wrong" or "unseen"; `where` names field, block, rank and cell."""
+    """What a check found: `verdict` is "good", "note", "wrong" or "unseen"; `where` is field, block, rank and cell."""
 
     check: str
     verdict: str

@@ -120,4 +120,4 @@ def print_bills(bills: list[GroupBill]) -> None:
         if index:
             console.out().print()
         console.out().print(f"{bill.title}: {duration(bill.wall_s)}")
-        console.out().print(table)
+        console.print_table(table)

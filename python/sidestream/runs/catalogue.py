@@ -63,7 +63,7 @@ def print_catalogue(table: xr.Dataset) -> None:
     columns = [(np.asarray(table[name])[:SHOWN_ROWS], _writer(name)) for name in names]
     for row in range(min(count, SHOWN_ROWS)):
         printed.add_row(*(write(values[row]) for values, write in columns))
-    console.out().print(printed)
+    console.print_table(printed)
 
 
 def _writer(name: str) -> Callable[[Any], str]:

@@ -9,6 +9,7 @@
 #include "sidestream/io/common_units.hpp"
 #include "sidestream/io/file_mesh.hpp"
 #include "sidestream/redistribute/migration.hpp"
+#include "sidestream/redistribute/redistribution.hpp"
 #include "sidestream/solvers/refined_particle_mesh.hpp"
 
 namespace sidestream::sims {
@@ -72,7 +73,13 @@ Levels deposited(const comm::Communicator& world, const mesh::Snapshot& file, co
   std::vector<Particles> levels(file.levels.size(), none);
   levels.front() = std::move(particles);
   redistribute::migrate_levels(world, hierarchy, levels, 0, solvers::cloud_margin);
-  solvers::RefinedParticleMesh(world, hierarchy, total).deposit(levels, std::vector<double>(levels.size()), density);
+  Levels dealt;  // as a run deals its blocks, which may be otherwise than those of the file lie
+  for (int level = 0; level <= hierarchy.finest_level(); ++level)
+    dealt.emplace_back(hierarchy.layout(level), file.rank);
+  solvers::RefinedParticleMesh(world, hierarchy, total).deposit(levels, std::vector<double>(levels.size()), dealt);
+  for (std::size_t level = 0; level < density.size(); ++level)
+    redistribute::Redistribution(world, dealt[level].layout(), density[level].layout())
+        .apply(dealt[level], density[level]);
   return density;
 }
 

@@ -100,7 +100,8 @@ void Conformance::call(const std::string& name) {
       is_alone_ = true;
       // What comes later goes where the call waits for it.
       (void)new std::vector<char>(std::move(all));
-      write(nlohmann::json{{"kind", "waits"}, {"rank", rank_}, {"number", calls_}, {"call", name}, {"seconds", patience_s_}}
+      write(nlohmann::json{
+          {"kind", "waits"}, {"rank", rank_}, {"number", calls_}, {"call", name}, {"seconds", patience_s_}}
                 .dump());
       throw core::Error(fmt::format("other ranks have not come for {:.3g} s", patience_s_), name,
                         "let all ranks that compute make the same calls");
@@ -111,14 +112,15 @@ void Conformance::call(const std::string& name) {
     const std::string other = &all[longest_call * static_cast<std::size_t>(rank)], first = all.data();
     if (other == first) continue;
     const core::Error error(fmt::format("rank {} calls {}, and rank 0 {}", rank, other, first),
-                            fmt::format("call {} of the run", calls_), "let all ranks that compute make the same calls");
+                            fmt::format("call {} of the run", calls_),
+                            "let all ranks that compute make the same calls");
     refused("calls", error);
     throw error;
   }
 }
 
 void Conformance::refused(const char* check, const core::Error& error) {
-  RimFinding finding{check, "wrong", "", error.message()};
+  HostFinding finding{check, "wrong", "", error.message()};
   if (!error.where().empty()) finding.message += "; " + error.where();
   tell(finding);
 }
@@ -127,7 +129,7 @@ void Conformance::before(const HostState& state) {
   step_ = state.moment.step;
   tell_fields(state);
   look_at_memory(state);
-  for (const RimFinding& finding : rims_.look(compute_, state)) tell(finding);
+  for (const HostFinding& finding : rims_.look(compute_, state)) tell(finding);
   copies_.clear();
   for (const HostField& field : state.fields())
     for (std::size_t n = 0; n < field.blocks.size(); ++n)
@@ -137,7 +139,7 @@ void Conformance::before(const HostState& state) {
 void Conformance::after(const HostState& state) {
   for (const HostField& field : state.fields()) {
     const auto& copies = copies_[field.quantity.name];
-    RimFinding finding{"memory", "good", field.quantity.name, "read where it lies, and left as it was"};
+    HostFinding finding{"memory", "good", field.quantity.name, "read where it lies, and left as it was"};
     for (std::size_t n = 0; n < copies.size() && finding.verdict == "good"; ++n) {
       const std::vector<double> now = numbers_of(state, field, n);
       const auto differs = [](double one, double other) {
@@ -148,12 +150,13 @@ void Conformance::after(const HostState& state) {
       const mesh::Box all = state.mesh().blocks[n].box.grown(state.mesh().ghosts.layers);
       const auto at = std::distance(copies[n].begin(), was);
       const std::ptrdiff_t row = all.extent().x, plane = row * all.extent().y;
-      finding = {"memory",
-                 "wrong",
-                 field.quantity.name,
-                 fmt::format("it changed from {:.6g} to {:.6g} while the run read it: another thread writes", *was, *is),
-                 static_cast<std::int64_t>(n),
-                 fmt::format("{} {} {}", all.lo.x + at % row, all.lo.y + at % plane / row, all.lo.z + at / plane)};
+      finding = {
+          "memory",
+          "wrong",
+          field.quantity.name,
+          fmt::format("it changed from {:.6g} to {:.6g} while the run read it: another thread writes", *was, *is),
+          static_cast<std::int64_t>(n),
+          fmt::format("{} {} {}", all.lo.x + at % row, all.lo.y + at % plane / row, all.lo.z + at / plane)};
     }
     tell(finding);
   }
@@ -165,9 +168,9 @@ void Conformance::look_at_memory(const HostState& state) {
       for (std::size_t n = 0; n < field.blocks.size(); ++n) {
         const mesh::Int3 extent = state.mesh().blocks[n].box.grown(state.mesh().ghosts.layers).extent();
         if (can_be_read(bytes_of(field, field.blocks[n], extent))) continue;
-        RimFinding finding{"memory", "wrong", field.quantity.name,
-                           "its memory is not there, or shorter than its block with ghost cells",
-                           static_cast<std::int64_t>(n)};
+        HostFinding finding{"memory", "wrong", field.quantity.name,
+                            "its memory is not there, or shorter than its block with ghost cells",
+                            static_cast<std::int64_t>(n)};
         tell(finding);
         throw core::Error("the memory of a field is not there", fmt::format("field `{}`, block {}", finding.field, n),
                           "give it anew where it moves, and keep it while steps are told");
@@ -188,10 +191,14 @@ void Conformance::tell_fields(const HostState& state) {
             .dump());
 }
 
-void Conformance::tell(const RimFinding& finding) {
+void Conformance::tell(const HostFinding& finding) {
   if (!told_.insert(finding.check + '\n' + finding.field + '\n' + finding.verdict).second) return;
-  nlohmann::json line{{"kind", "finding"},         {"rank", rank_},           {"step", step_},
-                      {"check", finding.check},    {"verdict", finding.verdict}, {"field", finding.field},
+  nlohmann::json line{{"kind", "finding"},
+                      {"rank", rank_},
+                      {"step", step_},
+                      {"check", finding.check},
+                      {"verdict", finding.verdict},
+                      {"field", finding.field},
                       {"message", finding.message}};
   if (finding.block >= 0) line["block"] = finding.block;
   if (!finding.cell.empty()) line["cell"] = finding.cell;

@@ -41,7 +41,7 @@ class Conformance {
   void look_at_memory(const HostState& state);
   void tell_fields(const HostState& state);
   void write(const std::string& line) const;
-  void tell(const RimFinding& finding);
+  void tell(const HostFinding& finding);
 
   const comm::Communicator& compute_;
   MPI_Comm roll_ = MPI_COMM_NULL;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "sidestream/core/error.hpp"
@@ -24,10 +25,13 @@ std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
   return (hash ^ 0xffU) * 0x100000001b3U;
 }
 
-bool are_alike(const comm::Communicator& comm, std::int64_t value) {
-  std::array<std::int64_t, 2> least{value, ~value};
-  comm::check(MPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT64_T, MPI_MIN, comm.raw()), "MPI_Allreduce");
-  return least[0] == ~least[1];
+constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+
+bool are_alike(const comm::Communicator& comm, const Digest& digest) {
+  const std::int64_t all = digest.of_all, types = digest.of_types.value_or(none);
+  std::array<std::int64_t, 4> least{all, ~all, types, digest.of_types ? ~types : none};
+  comm::check(MPI_Allreduce(MPI_IN_PLACE, least.data(), 4, MPI_INT64_T, MPI_MIN, comm.raw()), "MPI_Allreduce");
+  return least[0] == ~least[1] && (least[2] == none || least[2] == ~least[3]);
 }
 
 constexpr char between = '\x1f', after = '\x1e';
@@ -48,16 +52,19 @@ std::vector<Saying> parted(std::string_view text) {
   return sayings;
 }
 
+constexpr const char* nothing = "nothing";
+
 std::string said_of(const std::vector<Saying>& all, const std::string& of) {
   const auto found = std::ranges::find(all, of, &Saying::of);
-  return found != all.end() ? found->said : "nothing";
+  return found != all.end() ? found->said : nothing;
 }
 
 void compare(const std::vector<Saying>& first, const std::vector<Saying>& own, const comm::Communicator& comm) {
   for (const std::vector<Saying>* const all : {&own, &first})
     for (const Saying& one : *all) {
       const std::string here = said_of(own, one.of), there = said_of(first, one.of);
-      if (here != there)
+      const bool is_type = one.of.starts_with(of_type) && (here == nothing || there == nothing);
+      if (here != there && !is_type)
         throw core::Error(fmt::format("{} is {} on rank {}, and {} on rank 0", one.of, here, comm.rank(), there),
                           fmt::format("rank {} of {}", comm.rank(), comm.size()),
                           "all ranks that compute say the same, in the same order");
@@ -72,19 +79,21 @@ std::int64_t digest_of(const std::vector<Saying>& sayings, std::int64_t before) 
   return static_cast<std::int64_t>(hash);
 }
 
-void require_alike(const comm::Communicator& comm, std::int64_t digest,
+void require_alike(const comm::Communicator& comm, const Digest& digest,
                    const std::function<std::vector<Saying>()>& sayings) {
   if (are_alike(comm, digest)) return;
   const std::vector<Saying> own = sayings();
   const std::vector<Saying> first = parted(comm.broadcast(joined(own)));
   comm.agree_on([&] { compare(first, own, comm); });
+  throw core::Error("ranks give arrays of different types for a field", "", "give the same type on all ranks");
 }
 
 void require_name(const std::string& name, const std::string& what, const std::string& example) {
   const std::string hint = "name what it is: \"" + example + "\"";
   if (name.empty()) throw core::Error(what + " has no name", "", hint);
   if (name.size() > longest_name)
-    throw core::Error(fmt::format("{} has a name of {} characters", what, name.size()), name.substr(0, 40) + "...", hint);
+    throw core::Error(fmt::format("{} has a name of {} characters", what, name.size()), name.substr(0, 40) + "...",
+                      hint);
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (name.find('/') != std::string::npos || std::ranges::any_of(name, is_control) || name.front() == ' ' ||
       name.back() == ' ') {
@@ -104,7 +113,8 @@ void require_domain(const HostMesh& mesh) {
     const auto a = static_cast<std::size_t>(axis);
     const std::string where = fmt::format("axis {}", axis);
     if (cells[axis] < 1)
-      throw core::Error(fmt::format("the domain has {} cells", cells[axis]), where, "give 1 along axes that there are not");
+      throw core::Error(fmt::format("the domain has {} cells", cells[axis]), where,
+                        "give 1 along axes that there are not");
     if (const double length = mesh.geometry.length[a]; !std::isfinite(length) || length <= 0.0)
       throw core::Error(fmt::format("the domain has the length {}", length), where, "give a number above 0");
     if (const auto layers = mesh.ghosts.layers[axis]; layers < 0 || layers > most_ghosts)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,21 @@ struct Saying {
   std::string of, said;
 };
 
+/// How sayings of types of fields begin: ranks without blocks have none.
+inline constexpr const char* of_type = "the type of ";
+
 /// Of what is said, to see quickly whether it is alike.
 std::int64_t digest_of(const std::vector<Saying>& sayings, std::int64_t before = 0);
 
+/// Of all that a rank says; of types of fields only where it has blocks of them.
+struct Digest {
+  std::int64_t of_all = 0;
+  std::optional<std::int64_t> of_types{};
+};
+
 /// Throws core::Error on all ranks, with the first rank that differs from rank 0 and in what, unless all have the same
-/// `digest`; `sayings` are made only then. Collective; one small exchange where they are alike.
-void require_alike(const comm::Communicator& comm, std::int64_t digest,
+/// digest; `sayings` are made only then. Collective; one small exchange where they are alike.
+void require_alike(const comm::Communicator& comm, const Digest& digest,
                    const std::function<std::vector<Saying>()>& sayings);
 
 /// Throws core::Error unless results and files may use the name. `what`: "a field".

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
@@ -76,9 +75,9 @@ class HostRun::Impl {
   }
 
   // On all ranks.
-  void open(const std::string& description) {
+  void open(const core::Node& description) {
     root.set("simulation", core::Node(std::string("host")));
-    root.set("host", *core::parse_toml(description, "the program").find("host"));
+    root.set("host", description);
     std::int32_t holds = 0;
     if (world.rank() == 0) holds = holds_checkpoints(options.folder) ? 1 : 0;
     const bool is_there = world.broadcast(holds) != 0;
@@ -113,12 +112,15 @@ class HostRun::Impl {
         all.push_back({"the scale factor", fmt::format("{}", *scale_factor)});
       for (const auto& [name, value] : state->moment.attributes)
         all.push_back({"the number `" + name + "`", fmt::format("{}", value)});
-      for (std::size_t n = 0; n < knobs.size(); ++n) all.push_back({fmt::format("knob {}", n + 1), knob_said(knobs[n])});
+      for (std::size_t n = 0; n < knobs.size(); ++n)
+        all.push_back({fmt::format("knob {}", n + 1), knob_said(knobs[n])});
       return all;
     };
-    require_alike(*compute, digest_of(say(), state->digest()), [&] {
+    const Digest& lasting = state->digest();
+    require_alike(*compute, {digest_of(say(), lasting.of_all), lasting.of_types}, [&] {
       std::vector<Saying> all = say();
-      std::ranges::move(state->sayings(), std::back_inserter(all));
+      for (const std::vector<Saying>& more : {state->sayings(), state->types()})
+        all.insert(all.end(), more.begin(), more.end());
       return all;
     });
     if (!std::isfinite(time))
@@ -161,7 +163,8 @@ class HostRun::Impl {
     state->moment.time = time;
     core::Node described(core::Node::Members{});
     described.set("host", node_of(description_of(options.name, *state)));
-    open(world.broadcast(core::to_toml(described)));
+    world.broadcast(core::to_toml(described));
+    open(*described.find("host"));
     state->close_list();
     reading([&] { run->begin(); });
     step = state->moment.step;
@@ -227,7 +230,7 @@ const comm::Communicator& HostRun::compute() const {
 void HostRun::serve() {
   const std::string description = impl_->world.broadcast(std::string());
   if (description == given_up) return;
-  impl_->open(description);
+  impl_->open(*core::parse_toml(description, "the program").find("host"));
   impl_->run->serve();
 }
 
@@ -304,7 +307,8 @@ std::optional<double> HostRun::next_time(double time) const {
 void HostRun::step_taken(std::int64_t step, double time) {
   require_whole();
   if (!has_begun())
-    throw core::Error("a step of a run that has not begun", impl_->options.name, "begin it first: what was refused there?");
+    throw core::Error("a step of a run that has not begun", impl_->options.name,
+                      "begin it first: what was refused there?");
   impl_->together("calls", "step", [&] { impl_->step_taken(step, time); });
 }
 

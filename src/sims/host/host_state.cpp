@@ -23,9 +23,9 @@ using mesh::Box;
 
 constexpr std::array<std::string_view, 3> names_of_axes{"x", "y", "z"};
 // What results and events tell of a step by themselves.
-constexpr std::array<std::string_view, 13> names_in_results{"step",  "time",     "redshift", "scale_factor", "progress",
-                                                 "event", "analysis", "task",     "parameters",   "fft_engine",
-                                                 "z",     "wall_s",   "left_s"};
+constexpr std::array<std::string_view, 13> names_in_results{
+    "step",       "time",       "redshift", "scale_factor", "progress", "event", "analysis", "task",
+    "parameters", "fft_engine", "z",        "wall_s",       "left_s"};
 
 std::vector<Saying> sayings_of(const HostMesh& mesh) {
   const mesh::Int3 n = mesh.geometry.domain.extent();
@@ -47,7 +47,7 @@ T& cell_of(const BlockTable::Block& block, int k, int j, int i) {
 void HostState::set_mesh(const HostMesh& mesh) {
   compute_.agree_on([&] { require_domain(mesh); });
   const std::vector<Saying> said = sayings_of(mesh);
-  require_alike(compute_, digest_of(said), [&] { return said; });
+  require_alike(compute_, {digest_of(said)}, [&] { return said; });
   HostLevels levels = levels_of(compute_, mesh);
   mesh_ = mesh;
   levels_ = std::move(levels);
@@ -103,7 +103,8 @@ void HostState::set_species(HostSpecies species) {
 void HostState::set_number(const std::string& name, double value) {
   require_name(name, "a number", "viscosity");
   if (std::ranges::find(names_in_results, name) != names_in_results.end())
-    throw core::Error("a number has the name of what results have of their own", "`" + name + "`", "choose another one");
+    throw core::Error("a number has the name of what results have of their own", "`" + name + "`",
+                      "choose another one");
   moment.attributes[name] = value;
 }
 
@@ -125,19 +126,31 @@ std::vector<Saying> HostState::sayings() const {
   for (std::size_t n = 0; n < fields_.size(); ++n) {
     const HostField& field = fields_[n];
     all.push_back({fmt::format("field {}", n + 1),
-                   fmt::format("`{}` [{}], {}, {}", field.quantity.name, field.quantity.unit, to_string(field.type),
+                   fmt::format("`{}` [{}], {}", field.quantity.name, field.quantity.unit,
                                field.quantity.is_state ? "part of the state" : "not part of the state")});
   }
   for (std::size_t n = 0; n < species_.size(); ++n) {
     std::string said = fmt::format("`{}` of the mass {}", species_[n].name, species_[n].mass);
-    for (const HostSpecies::Attribute& of : species_[n].attributes) said += fmt::format(", `{}` [{}]", of.name, of.unit);
+    for (const HostSpecies::Attribute& of : species_[n].attributes)
+      said += fmt::format(", `{}` [{}]", of.name, of.unit);
     all.push_back({fmt::format("kind {} of particles", n + 1), said});
   }
   return all;
 }
 
-std::int64_t HostState::digest() const {
-  if (!digest_) digest_ = digest_of(sayings());
+std::vector<Saying> HostState::types() const {
+  std::vector<Saying> all;
+  for (const HostField& field : fields_)
+    if (!field.blocks.empty()) all.push_back({of_type + ("`" + field.quantity.name + "`"), to_string(field.type)});
+  return all;
+}
+
+const Digest& HostState::digest() const {
+  if (!digest_) {
+    const std::vector<Saying> of_types = types();
+    digest_ = Digest{digest_of(sayings()), {}};
+    if (!of_types.empty()) digest_->of_types = digest_of(of_types);
+  }
   return *digest_;
 }
 

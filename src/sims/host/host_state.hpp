@@ -45,7 +45,8 @@ class HostState {
 
   /// What all ranks have to say alike of what there is; its digest is kept from one step to the next.
   std::vector<Saying> sayings() const;
-  std::int64_t digest() const;
+  std::vector<Saying> types() const;
+  const Digest& digest() const;
   /// Throws core::Error where the mesh was said anew and fields were not, since then. Local, and alike on all ranks.
   void require_fields() const;
 
@@ -68,7 +69,7 @@ class HostState {
   std::vector<std::string> names_;             // of the fields that a run has begun with
   std::vector<HostSpecies> species_;
   bool is_closed_ = false;
-  mutable std::optional<std::int64_t> digest_;
+  mutable std::optional<Digest> digest_;
 };
 
 }  // namespace sidestream::sims

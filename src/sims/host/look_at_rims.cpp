@@ -66,7 +66,8 @@ std::vector<Numbers> filled(const comm::Communicator& compute, const HostMesh& m
       const Box& box = mesh.blocks[n].box;
       const Box all = box.grown(mesh.ghosts.layers), wide = box.grown(rim), needed = box.grown(within);
       boxes.push_back(box);
-      auto source = redistribute::packed_memory(own[n].data() + index_in(all, box.lo.z, box.lo.y, box.lo.x), all.extent());
+      auto source =
+          redistribute::packed_memory(own[n].data() + index_in(all, box.lo.z, box.lo.y, box.lo.x), all.extent());
       source.cells = box.extent();
       from.push_back(source);
       auto target = redistribute::packed_memory(
@@ -116,7 +117,7 @@ std::optional<HostMemory> other_order_of(const HostMemory& memory, Int3 n) {
   return {};
 }
 
-RimFinding order_of(const comm::Communicator& compute, const HostState& state, const HostField& field, int levels) {
+HostFinding order_of(const comm::Communicator& compute, const HostState& state, const HostField& field, int levels) {
   constexpr double much = 0.6;
   const HostMesh& mesh = state.mesh();
   HostField other = field;
@@ -126,7 +127,7 @@ RimFinding order_of(const comm::Communicator& compute, const HostState& state, c
     is_packed = is_packed && turned.has_value();
     if (turned) other.blocks[n] = *turned;
   }
-  RimFinding finding{"order", "good", field.quantity.name, ""};
+  HostFinding finding{"order", "good", field.quantity.name, ""};
   if (!compute.all(is_packed)) return finding.message = "its strides are its own", finding;
   const auto of = [&](const HostField& read) {
     std::vector<Numbers> own;
@@ -137,7 +138,8 @@ RimFinding order_of(const comm::Communicator& compute, const HostState& state, c
   if (turned < much * declared) {
     finding.verdict = "wrong";
     finding.message = fmt::format(
-        "neighbours differ {:.1f} times less if its axes lie the other way around in memory: in C and Fortran axis 0 is "
+        "neighbours differ {:.1f} times less if its axes lie the other way around in memory: in C and Fortran axis 0 "
+        "is "
         "the one along which cells lie together, in Python the last one",
         declared / std::max(turned, 1e-300));
   } else if (declared == turned) {
@@ -182,8 +184,8 @@ std::vector<double> numbers_of(const HostState& state, const HostField& field, s
   return numbers;
 }
 
-std::vector<RimFinding> LookAtRims::look(const comm::Communicator& compute, const HostState& state) {
-  std::vector<RimFinding> found;
+std::vector<HostFinding> LookAtRims::look(const comm::Communicator& compute, const HostState& state) {
+  std::vector<HostFinding> found;
   for (const HostField& field : state.fields()) {
     Seen& seen = seen_[field.quantity.name];
     if (!seen.has_order) {
@@ -196,7 +198,7 @@ std::vector<RimFinding> LookAtRims::look(const comm::Communicator& compute, cons
 }
 
 void LookAtRims::compare(const comm::Communicator& compute, const HostState& state, const HostField& field,
-                         std::vector<RimFinding>& found) {
+                         std::vector<HostFinding>& found) {
   const HostMesh& mesh = state.mesh();
   const Int3 rim = mesh.ghosts.layers;
   if (compute.max(std::int64_t{mesh.ghosts.most()}) == 0) return;
@@ -207,7 +209,7 @@ void LookAtRims::compare(const comm::Communicator& compute, const HostState& sta
   if (seen.first.size() != own.size()) seen.first = own;
   ++seen.looks;
   Counts counts;
-  std::optional<RimFinding> worst;
+  std::optional<HostFinding> worst;
   for (std::size_t n = 0; n < own.size(); ++n) {
     const Box &box = mesh.blocks[n].box, all = box.grown(rim);
     for_each(all, [&](int z, int y, int x) {
@@ -222,10 +224,13 @@ void LookAtRims::compare(const comm::Communicator& compute, const HostState& sta
       if (counts.wrong++ > 0) return;
       const int level = mesh.blocks[n].level;
       const Box domain = mesh.geometry.refined(level).domain;
-      worst = RimFinding{"ghosts", "wrong", field.quantity.name,
-                         fmt::format("a ghost cell is {:.6g}, and its neighbour on {} {:.6g}", has,
-                                     owner_of(state, level, domain, {x, y, z}), wants),
-                         static_cast<std::int64_t>(n), fmt::format("{} {} {}", x, y, z)};
+      worst = HostFinding{"ghosts",
+                          "wrong",
+                          field.quantity.name,
+                          fmt::format("a ghost cell is {:.6g}, and its neighbour on {} {:.6g}", has,
+                                      owner_of(state, level, domain, {x, y, z}), wants),
+                          static_cast<std::int64_t>(n),
+                          fmt::format("{} {} {}", x, y, z)};
     });
   }
   seen.before = std::move(wanted);

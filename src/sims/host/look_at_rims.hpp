@@ -9,7 +9,7 @@
 namespace sidestream::sims {
 
 /// What was seen of a field.
-struct RimFinding {
+struct HostFinding {
   std::string check, verdict;  ///< "ghosts" or "order"; "good", "note" or "wrong"
   std::string field, message;
   std::int64_t block = -1;  ///< of the rank, where it is one block's
@@ -19,12 +19,12 @@ struct RimFinding {
 /// The numbers of a block with its ghost cells, x fastest.
 std::vector<double> numbers_of(const HostState& state, const HostField& field, std::size_t block);
 
-/// Compares ghost cells of a program with the cells of its neighbours, now and at the call before, as programs fill them
-/// before a step or after it; and sees whether numbers would be smoother if axes lay in the other order in memory.
+/// Compares ghost cells of a program with the cells of its neighbours, now and at the call before, as programs fill
+/// them before a step or after it; and sees whether numbers would be smoother if axes lay in the other order in memory.
 class LookAtRims {
  public:
   /// Collective.
-  std::vector<RimFinding> look(const comm::Communicator& compute, const HostState& state);
+  std::vector<HostFinding> look(const comm::Communicator& compute, const HostState& state);
   /// The mesh is another one.
   void forget() { seen_.clear(); }
 
@@ -35,7 +35,7 @@ class LookAtRims {
     int looks = 0;
   };
   void compare(const comm::Communicator& compute, const HostState& state, const HostField& field,
-               std::vector<RimFinding>& found);
+               std::vector<HostFinding>& found);
   std::map<std::string, Seen> seen_;
 };
 

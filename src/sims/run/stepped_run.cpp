@@ -359,9 +359,10 @@ class BetweenSteps {
     if (is_interrupted()) return fmt::format("go on with {}, which makes them again", going_on_);
     return io::generations_in(folder_.path()).empty()
                ? fmt::format("there is no checkpoint of before: make room, then run again with {}", replacing_)
-               : fmt::format("make room, then go on with {}: it begins with the newest checkpoint of before and makes "
-                             "them again",
-                             going_on_);
+               : fmt::format(
+                     "make room, then go on with {}: it begins with the newest checkpoint of before and makes "
+                     "them again",
+                     going_on_);
   }
 
   void report(const Losses& losses) const {
