@@ -58,9 +58,15 @@ class Picture:
         """What the figure shows."""
         return numbers_of(self.figure)
 
+    @property
+    def has_numbers(self) -> bool:
+        """Whether there are any: of a picture of pixels in colours there are none."""
+        return bool(self.drawn_numbers or self.columns)
+
     def save_png(self, folder: Path) -> Path:
         """Writes `NAME.png` into the folder, and its numbers beside it; returns the path of the picture."""
-        self.write_numbers(folder)
+        if self.has_numbers:
+            self.write_numbers(folder)
         path = folder / f"{self.name}.png"
         self.write_png(path)
         return path

@@ -42,7 +42,7 @@ class Shown:
     def of(cls, picture: Picture, folder: Path | None = None) -> Shown:
         """Draws a picture, and writes what it shows as files below the folder of the page, if that is given."""
         address, files = picture.data_uri(), []
-        if folder is not None:
+        if folder is not None and picture.has_numbers:
             with suppress(OSError):  # where there is no room, a page without links is better than none
                 picture.write_numbers(folder / FIGURES)
                 files = [f"{FIGURES}/{picture.name}.{end}" for end in ("csv", "nc")]
