@@ -175,7 +175,9 @@ def _of_panel(axes: Any, index: int, count: int) -> Iterator[Numbers]:
     for stairs in (patch for patch in axes.patches if isinstance(patch, StepPatch)):
         heights, edges, _ = stairs.get_data()
         yield numbers(stairs.get_label(), (edges[1:] + edges[:-1]) / 2, heights)
-    for image in (image for image in axes.images if isinstance(image, AxesImage) and np.ndim(image.get_array()) == 2):
+    for image in (
+        image for image in axes.images if isinstance(image, AxesImage) and _filled(image.get_array()).ndim == 2
+    ):
         left, right, bottom, top = image.get_extent()
         values = _filled(image.get_array())
         x, y = _centres(left, right, values.shape[1]), _centres(bottom, top, values.shape[0])
