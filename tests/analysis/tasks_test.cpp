@@ -49,7 +49,8 @@ constexpr std::array every_task{
     "analysis = 'turbulence'\npdf_bins = 0"};
 INSTANTIATE_TEST_SUITE_P(All, EveryTask, testing::ValuesIn(every_task));
 
-// The rows of a merge tree are spread over the ranks: `merge_tree_test.cpp` joins them. `readers` finds nothing.
+// The rows of a merge tree are spread over the ranks: `merge_tree_test.cpp` joins them. `readers` finds nothing,
+// and `python` what a function of others does.
 TEST(Tasks, OfEachAnalysisAreTestedHere) {
   for (const std::string& name : analyses().names())
     EXPECT_TRUE(name == "merge_tree" || name == "readers" || name == "python" ||
