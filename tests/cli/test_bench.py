@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from calls import command, program
-from sidestream.launch.bench_move import CHUNKWISE, COPY
+from sidestream.launch.bench.move import CHUNKWISE, COPY
 
 STRATEGIES = {"p2p", "pipelined", "alltoallv", "alltoallw", "rma", "shared"}
 

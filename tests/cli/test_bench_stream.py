@@ -11,7 +11,7 @@ import pytest
 
 import sidestream
 from calls import command
-from sidestream.launch import bench_stream
+from sidestream.launch.bench import stream as bench_stream
 from sidestream.launch.streams import burdens, model
 from sidestream.launch.streams.link import ShapedLink
 from sidestream.launch.streams.pairs import ROWS, TECHNIQUES, Pair, Way, judged, run_pair, why_write_block_loses

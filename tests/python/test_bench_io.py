@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidestream.launch import benchmark
+from sidestream.launch.bench import io as benchmark
 
 
 def case(format_: str, method: str, seconds: list[float], content: str = "checkpoint") -> benchmark.Case:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sidestream.launch import bench_lbm
+from sidestream.launch.bench import lbm as bench_lbm
 
 
 def report(**more: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sidestream.launch import bench_move
+from sidestream.launch.bench import move as bench_move
 
 
 def case(name: str, seconds: list[float], **more: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def io(
       sidestream bench io -n 1 --contents plotfile --formats nyx
       sidestream bench io -n 8 --model --json
     """
-    from ..launch import benchmark
+    from ..launch.bench import io as benchmark
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot write anything", hint="-n takes 1 or more")
@@ -119,7 +119,7 @@ def move(
       sidestream bench move -n 4 --cells 256
       sidestream bench move -n 8 --strategies p2p,shared,tuned --json
     """
-    from ..launch import bench_move
+    from ..launch.bench import move as bench_move
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot move anything", hint="-n takes 1 or more")
@@ -188,7 +188,7 @@ def fft(
       sidestream bench fft -n 2 --threads 2 --thread-mode multiple
       sidestream bench fft -n 8 --from blocks --strategies p2p,shared --json
     """
-    from ..launch import bench_fft
+    from ..launch.bench import fft as bench_fft
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot transform anything", hint="-n takes 1 or more")
@@ -258,7 +258,7 @@ def lbm(
       sidestream bench lbm -n 2
       sidestream bench lbm -n 1 --collision regularised --json
     """
-    from ..launch import bench_lbm
+    from ..launch.bench import lbm as bench_lbm
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot step anything", hint="-n takes 1 or more")
@@ -315,7 +315,7 @@ def stream(
       sidestream bench stream --writers 8 --link 200mbit
       sidestream bench stream --model
     """
-    from ..launch import bench_stream
+    from ..launch.bench import stream as bench_stream
     from ..launch.streams.model import report as modelled
 
     request = bench_stream.StreamRequest(most_writers, megabytes, steps, listen, launcher, peers, link)

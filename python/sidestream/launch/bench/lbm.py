@@ -9,10 +9,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from .. import console
-from ..error import Error
-from .bench_program import report_of
-from .launcher import BENCH_LBM
+from ... import console
+from ...error import Error
+from ..launcher import BENCH_LBM
+from .program import report_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _why_no_peer(request: LbmRequest) -> str | None:
 
 def _peer(request: LbmRequest) -> list[dict[str, Any]]:
     numbers = (request.plane, request.space, request.steps, request.repetitions)
-    command = [sys.executable, "-m", "sidestream.launch.lbm_peer", *map(str, numbers), request.collision]
+    command = [sys.executable, "-m", "sidestream.launch.bench.lbm_peer", *map(str, numbers), request.collision]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Error(f"lbmpy failed: {done.stderr.strip().splitlines()[-1]}", "", "--no-peer does without it")

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
-from .. import console
-from ..error import Error, UsageError
-from .launcher import find_program, prepare
-from .messages import MessageFilter
-from .programs import USED_WRONGLY
+from ... import console
+from ...error import Error, UsageError
+from ..launcher import find_program, prepare
+from ..messages import MessageFilter
+from ..programs import USED_WRONGLY
 
 PROGRESS = re.compile(r"(\d+) of (\d+): (.*)")
 

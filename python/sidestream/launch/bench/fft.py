@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import console
-from .bench_program import report_of
-from .launcher import BENCH_FFT
+from ... import console
+from ..launcher import BENCH_FFT
+from .program import report_of
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .. import console
-from ..error import Error
-from .bench_program import report_of
-from .launcher import BENCH_IO
+from ... import console
+from ...error import Error
+from ..launcher import BENCH_IO
+from .program import report_of
 
 Case = dict[str, Any]
 

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import console
-from ..error import Error
-from ..streams import make_keys
-from .streams import burdens, model
-from .streams.link import ShapedLink
-from .streams.pairs import LIMIT_S, ROWS, TECHNIQUES, Pair, Way, run_pair, typical
+from ... import console
+from ...error import Error
+from ...streams import make_keys
+from ..streams import burdens, model
+from ..streams.link import ShapedLink
+from ..streams.pairs import LIMIT_S, ROWS, TECHNIQUES, Pair, Way, run_pair, typical
 
 LAYOUTS = ("columns", "rectangles")
 WIDTH = 1024  # doubles along x of the smallest plane

@@ -1,8 +1,9 @@
 """Steps of lbmpy, a generator of lattice Boltzmann kernels, on one core: what `sidestream bench lbm` compares with.
 
-Runs as a program of its own, `python -m sidestream.launch.lbm_peer PLANE SPACE STEPS REPETITIONS COLLISION`, and prints
-one JSON list: for each lattice and precision the millions of updates a second of each repetition. lbmpy (Bauer et al.
-2021, J. Comput. Sci. 49, 101269) is under the AGPL; it is used where it is installed and is no part of this package.
+Runs as a program of its own, `python -m sidestream.launch.bench.lbm_peer PLANE SPACE STEPS REPETITIONS COLLISION`, and
+prints one JSON list: for each lattice and precision the millions of updates a second of each repetition. lbmpy (Bauer
+et al. 2021, J. Comput. Sci. 49, 101269) is under the AGPL; it is used where it is installed and is no part of this
+package.
 """
 
 from __future__ import annotations

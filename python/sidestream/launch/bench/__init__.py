@@ -1,0 +1,1 @@
+"""Benchmarks: what `sidestream bench` starts, and how it tells what came out."""
