@@ -5,6 +5,7 @@ Tasks whose analysis is `python` are done by them: `mpirun -n 4 sidestream-run-p
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -23,4 +24,6 @@ def attach() -> None:
 
 def _do(program: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as in any program; runs have handlers of their own
+    os.environ["MPLBACKEND"] = "agg"  # tasks draw into files, on threads of their own
+    sys.stdout.reconfigure(line_buffering=True)  # what a task prints is seen when it does
     sys.exit(getattr(extension(), program)(sys.argv))

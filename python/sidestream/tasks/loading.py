@@ -17,9 +17,13 @@ from ..error import Error
 from .found import Found
 from .mark import MARK
 from .snapshot import ENDED, TaskSnapshot
+from .surroundings import surroundings_kept
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+
+LONGEST = 2000  # characters of what an exception says
 
 
 class _Task:
@@ -62,8 +66,9 @@ class _Task:
         return found
 
     def _found(self, snapshot: TaskSnapshot) -> dict[str, Any]:
-        returned = self._function(snapshot, **self._parameters)
-        return Found(returned).as_dict() if snapshot.rank == 0 else Found(None).as_dict()
+        with surroundings_kept():
+            returned = self._function(snapshot, **self._parameters)
+            return Found(returned).as_dict() if snapshot.rank == 0 else Found(None).as_dict()
 
 
 def load(file: str, function: str, parameters: str, fields: Sequence[str], species: Sequence[str]) -> _Task:
@@ -122,7 +127,8 @@ def _module(path: Path) -> ModuleType:
         sys.path.append(str(path.parent))  # what lies beside it may be imported
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with surroundings_kept():
+            spec.loader.exec_module(module)
     except BaseException as problem:
         del sys.modules[name]
         said = _told(problem, str(path))
@@ -141,9 +147,20 @@ def _told(problem: BaseException | None, file: str) -> Error | None:
     else:
         where = f"{file}:{lines[-1].lineno}" + (f", {lines[-1].line}" if lines[-1].line else "") if lines else file
     if isinstance(problem, Error):
-        return Error(problem.what, f"{problem.where}, {where}" if problem.where else where, problem.hint)
-    text = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
-    return Error(text.replace("\n", " "), where)
+        place = f"{problem.where}, {where}" if problem.where else where
+        return Error(_sendable(problem.what), _sendable(place), _sendable(problem.hint))
+    try:
+        text = str(problem)
+    except Exception as in_text:
+        text = f"its text cannot be had ({type(in_text).__name__})"
+    kind = type(problem).__name__
+    return Error(_sendable(f"{kind}: {text}" if text else kind), _sendable(where))
+
+
+def _sendable(text: object) -> str:
+    """On one line, of a length that is read, and of characters that files and other ranks take."""
+    line = str(text)[:LONGEST].replace("\n", " ").replace("\0", " ")
+    return line.encode("utf-8", "backslashreplace").decode()
 
 
 def _let_go(step: Any) -> bool:
