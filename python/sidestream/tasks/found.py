@@ -76,13 +76,13 @@ class Found:
             words = {key: str(array.attrs.get(key, "")) for key in ("units", "long_name")}
             self._add(str(name), array.values, words["units"], words["long_name"], [str(d) for d in array.dims])
         for name, value in data.attrs.items():
-            self._attributes[str(name)] = value if isinstance(value, str) else _number(value, str(name))
+            self._attributes[sendable(name)] = sendable(value) if isinstance(value, str) else _number(value, str(name))
 
     def _take_mapping(self, columns: Mapping[Any, Any]) -> None:
         rows = self._lengths.get("row")
         for name, given in columns.items():
             if isinstance(given, str):
-                self._attributes[str(name)] = given
+                self._attributes[sendable(name)] = sendable(given)
                 continue
             values, unit = given if _is_pair_with_unit(given) else (given, "")
             array = np.asanyarray(values)
@@ -112,6 +112,7 @@ class Found:
         dimensions = [self._dimension(d, name, size) for d, size in zip(dimensions, array.shape, strict=True)]
         if array.ndim == 0:
             self._summary.append(f"{name} {float(array):.6g}" + (f" {unit}" if unit else ""))
+        unit, meaning = sendable(unit), sendable(meaning)
         self._columns.append((name, unit, meaning, dimensions, list(array.shape), flat, bool(np.isnan(flat).any())))
 
     def _dimension(self, dimension: str, column: str, length: int) -> str:
@@ -140,6 +141,11 @@ def _number(value: Any, name: str) -> int | float:
     if array.ndim or array.dtype.kind not in "biuf":
         raise Error(f"the attribute `{name}` is no number and no text", f"{value!r}")
     return float(array) if array.dtype.kind == "f" else int(array)
+
+
+def sendable(text: object) -> str:
+    """A text in characters that files and other ranks take."""
+    return str(text).replace("\0", " ").encode("utf-8", "backslashreplace").decode()
 
 
 def _is_pair_with_unit(given: Any) -> bool:

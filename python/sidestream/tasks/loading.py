@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..error import Error
-from .found import Found
+from .found import Found, sendable
 from .mark import MARK
 from .snapshot import ENDED, TaskSnapshot
 from .surroundings import surroundings_kept
@@ -148,19 +148,18 @@ def _told(problem: BaseException | None, file: str) -> Error | None:
         where = f"{file}:{lines[-1].lineno}" + (f", {lines[-1].line}" if lines[-1].line else "") if lines else file
     if isinstance(problem, Error):
         place = f"{problem.where}, {where}" if problem.where else where
-        return Error(_sendable(problem.what), _sendable(place), _sendable(problem.hint))
+        return Error(_line(problem.what), _line(place), _line(problem.hint))
     try:
         text = str(problem)
     except Exception as in_text:
         text = f"its text cannot be had ({type(in_text).__name__})"
     kind = type(problem).__name__
-    return Error(_sendable(f"{kind}: {text}" if text else kind), _sendable(where))
+    return Error(_line(f"{kind}: {text}" if text else kind), _line(where))
 
 
-def _sendable(text: object) -> str:
-    """On one line, of a length that is read, and of characters that files and other ranks take."""
-    line = str(text)[:LONGEST].replace("\n", " ").replace("\0", " ")
-    return line.encode("utf-8", "backslashreplace").decode()
+def _line(text: object) -> str:
+    """On one line, of a length that is read."""
+    return sendable(text)[:LONGEST].replace("\n", " ")
 
 
 def _let_go(step: Any) -> bool:
