@@ -110,6 +110,8 @@ class Found:
         if any(name == column[0] for column in self._columns):
             raise Error(f"an analysis returned two columns `{name}`", hint="give them different names")
         dimensions = [self._dimension(d, name, size) for d, size in zip(dimensions, array.shape, strict=True)]
+        if "step" in (name, *dimensions):
+            raise Error("a column cannot be called `step`: each result has its step", hint="leave it out, or rename it")
         if array.ndim == 0:
             self._summary.append(f"{name} {float(array):.6g}" + (f" {unit}" if unit else ""))
         unit, meaning = sendable(unit), sendable(meaning)
