@@ -61,6 +61,7 @@ FAULTS = {
     "an_interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "no_end": ("def f(n): return f(n + 1)\nf(0)", "RecursionError"),
     "too_large": ("np.ones(10**15)", "MemoryError"),
+    "a_file_beside": ("import beside\nbeside.fails()", "beside.fails(), from beside.py:2"),
     "axes": ("import matplotlib.pyplot as plt\nreturn plt.subplots()[1]", "cannot return what is of type Axes"),
 }
 
@@ -101,6 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mistakes")
     tasks = {name: body for name, (body, _) in FAULTS.items()} | ODD
     config = [BOX]
+    (folder / "beside.py").write_text("def fails():\n    raise ValueError('deep')\n")
     for name, body in tasks.items():
         lines = "\n".join(f"    {line}" for line in body.splitlines())
         (folder / f"{name}.py").write_text(HEAD + lines + "\n")

@@ -134,7 +134,7 @@ def _dataset_of(frame: Any) -> Any:
 def _without_mask(values: Any) -> NDArray[Any]:
     """An array with NaN for what a mask hides."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        return np.asarray(values.astype(np.float64).filled(np.nan))
+        return np.where(np.ma.getmaskarray(values), np.nan, values.data)
     return np.asarray(values)
 
 

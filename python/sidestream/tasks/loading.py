@@ -141,11 +141,14 @@ def _told(problem: BaseException | None, file: str) -> Error | None:
     """What was raised, with the line of the file in which it was."""
     if problem is None:
         return None
-    lines = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == file]
+    frames = traceback.extract_tb(problem.__traceback__)
+    lines = [frame for frame in frames if frame.filename == file]
     if isinstance(problem, SyntaxError) and problem.filename == file:
         where = f"{file}:{problem.lineno}"
     else:
         where = f"{file}:{lines[-1].lineno}" + (f", {lines[-1].line}" if lines[-1].line else "") if lines else file
+    if frames and frames[-1].filename != file and Path(frames[-1].filename).parent == Path(file).parent:
+        where += f", from {Path(frames[-1].filename).name}:{frames[-1].lineno}"
     if isinstance(problem, Error):
         place = f"{problem.where}, {where}" if problem.where else where
         return Error(_line(problem.what), _line(place), _line(problem.hint))
