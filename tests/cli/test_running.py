@@ -279,23 +279,3 @@ def test_the_file_to_begin_with_is_handed_to_the_program(config: Path, tmp_path:
 
     assert done.returncode == 0, done.stderr
     assert "--from a/plt00010" in (tmp_path / "launched").read_text()
-
-
-def on_one_core(config: Path, out: Path, ranks: int, **extra: str) -> str:
-    core = min(os.sched_getaffinity(0))
-    done = subprocess.run(
-        [sys.executable, "-m", "sidestream", "run", str(config), "-n", str(ranks), "--out", str(out)],
-        env=environment(**extra),
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
-
-
-def test_more_ranks_than_cores_are_told_what_that_costs(config: Path, tmp_path: Path) -> None:
-    told = on_one_core(config, tmp_path / "many", 2)
-    assert "warning: 2 ranks and threads share 1 core: expect steps to take 2 times as long" in told
-    assert "share 1 core" not in on_one_core(config, tmp_path / "one", 1)
-    assert "share 1 core" not in on_one_core(config, tmp_path / "queue", 2, SLURM_JOB_ID="7")

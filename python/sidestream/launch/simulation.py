@@ -118,7 +118,7 @@ def run(request: RunRequest, processes: int, threads: int = 1) -> int:
     program = find_program(program_for(request.config, request.settings))
     launch = prepare(program, request.arguments(), processes, request.launcher, threads)
     if request.launcher is None:
-        _warn_of_few_cores(processes * threads)
+        warn_of_few_cores(processes * threads)
     tail, progress, messages = EventTail(request.out), Progress(), MessageFilter()
     job, warming = Job(launch, program), Warming()
     with choose_view() as view, StopRequests(job, view.tell) as stops:
@@ -137,7 +137,7 @@ def run(request: RunRequest, processes: int, threads: int = 1) -> int:
     return _conclude(request, progress, messages, job.exit_code, interrupted=stops.count > 0)
 
 
-def _warn_of_few_cores(threads: int) -> None:
+def warn_of_few_cores(threads: int) -> None:
     """Ranks that share a core take turns, and all of them wait for the last; machines of a queue are not known here."""
     cores = available_cores()
     if threads > cores and not QUEUES.intersection(os.environ):
