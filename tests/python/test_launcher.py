@@ -12,7 +12,7 @@ import pytest
 
 import sidestream
 from sidestream.error import Error
-from sidestream.launch import launcher
+from sidestream.launch import launcher, simulation
 from sidestream.launch.messages import MessageFilter
 from sidestream.runs.progress import EventTail, Progress
 
@@ -296,3 +296,19 @@ def test_an_analysis_is_told_in_words() -> None:
     event = {"event": "analysis", "t": 1, "task": "halos", "redshift": 2.5, "compute_s": 0.8, "summary": "214 halos"}
 
     assert Progress().take(event) == "halos: 214 halos at z 2.5 (0.8 s)"
+
+
+def test_more_ranks_than_cores_are_told_what_that_costs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(simulation, "available_cores", lambda: 2)
+    for queue in simulation.QUEUES:
+        monkeypatch.delenv(queue, raising=False)
+    simulation.warn_of_few_cores(2)
+    assert capsys.readouterr().err == ""
+    simulation.warn_of_few_cores(50)
+    told = capsys.readouterr().err
+    assert "50 ranks and threads share 2 cores" in told and "25 times as long" in told and "-n 2" in told
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    simulation.warn_of_few_cores(50)
+    assert capsys.readouterr().err == ""

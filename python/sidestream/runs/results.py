@@ -69,8 +69,8 @@ def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Datas
     """Joins the results of one task.
 
     Tables of rows (halos) are put below each other, with the coordinates `step` and `redshift` for each row; all others
-    are stacked along a new dimension `step` with the coordinates `redshift` and `time_gyr`; numbers among their
-    attributes that differ from step to step become variables over it.
+    are stacked along a new dimension `step` with the coordinates `redshift` and `time_gyr`, columns that are shorter in
+    some steps with NaN behind; numbers among their attributes that differ from step to step become variables over it.
     """
     if _is_table_of_rows(datasets):
         return _below_each_other(datasets, steps)
@@ -78,8 +78,11 @@ def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Datas
 
 
 def _is_table_of_rows(datasets: Sequence[xr.Dataset]) -> bool:
+    if rows_of(datasets[0]):
+        return True
     first = datasets[0].sizes
-    return bool(rows_of(datasets[0])) or (len(first) == 1 and any(dict(d.sizes) != dict(first) for d in datasets))
+    all_have_it = len(first) == 1 and all(v.dims == tuple(first) for d in datasets for v in d.variables.values())
+    return all_have_it and any(dict(d.sizes) != dict(first) for d in datasets)
 
 
 def _below_each_other(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
@@ -110,13 +113,48 @@ def stacked(datasets: Sequence[xr.Dataset], axis: xr.DataArray) -> xr.Dataset:
     shared = [n for n in datasets[0].coords if n in AXES and all(_same(datasets[0], d, str(n)) for d in datasets[1:])]
     single = {name: datasets[0][name].variable for name in shared}
     varying = [d.drop_vars(shared).reset_coords().drop_attrs(deep=False) for d in datasets]
-    joined: xr.Dataset = xr.concat(varying, dim=axis, data_vars="all", join="outer")
+    joined: xr.Dataset = xr.concat(_of_one_length(varying), dim=axis, data_vars="all", join="outer")
     joined = joined.assign_coords(single).assign_coords({n: (over, v) for n, v in _moments(datasets).items()})
     common = _common_attributes(datasets)
     differing = _numbers_over_steps(datasets, {*common, *joined.variables, *MOMENT, "step"})
     joined = joined.assign({name: (over, values) for name, values in differing.items()})
     joined.attrs = common
     return joined
+
+
+def _of_one_length(datasets: Sequence[xr.Dataset]) -> list[xr.Dataset]:
+    """Those with dimensions whose length changes from step to step, with NaN behind what they have.
+
+    Columns of tasks in Python share a dimension in steps in which they happen to be of one length: those that do not
+    share it in all steps get their own.
+    """
+    datasets = [_with_own_dimensions(dataset, _changing(datasets)) for dataset in datasets]
+    longest: dict[Any, int] = {}
+    for dataset in datasets:
+        for name, length in dataset.sizes.items():
+            longest[name] = max(length, longest.get(name, 0))
+
+    def padded(dataset: xr.Dataset) -> xr.Dataset:
+        short = {
+            n: (0, longest[n] - k) for n, k in dataset.sizes.items() if k < longest[n] and n not in dataset.indexes
+        }
+        return dataset.pad(short) if short else dataset
+
+    return [padded(dataset) for dataset in datasets]
+
+
+def _changing(datasets: Sequence[xr.Dataset]) -> set[Any]:
+    """The columns of rows that have other dimensions in other steps."""
+    first: dict[Any, Any] = {}
+    for dataset in datasets:
+        for name, column in dataset.variables.items():
+            first.setdefault(name, column.dims)
+    return {n for d in datasets for n, c in d.variables.items() if c.dims != first[n] and c.ndim == len(first[n]) == 1}
+
+
+def _with_own_dimensions(dataset: xr.Dataset, names: set[Any]) -> xr.Dataset:
+    own = {name: (f"{name}_row", dataset[name].values, dataset[name].attrs) for name in names if name in dataset}
+    return dataset.drop_vars(list(own)).assign(own) if own else dataset
 
 
 def _numbers_over_steps(datasets: Sequence[xr.Dataset], known: set[Any]) -> dict[str, np.ndarray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ class Found:
         self._attributes: dict[str, Any] = {}
         self._attachments: dict[str, bytes] = {}
         self._summary: list[str] = []
+        self._lengths: dict[str, int] = {}
         for one in returned if isinstance(returned, tuple) else (returned,):
             self._take(one)
 
@@ -45,24 +45,22 @@ class Found:
             self._attach("vtp", images.packed(one))
         elif hasattr(one, "data_vars"):
             self._take_dataset(one)
+        elif hasattr(one, "to_dataset"):
+            self._take_dataset(one.to_dataset(name=one.name or "values"))
         elif hasattr(one, "to_xarray"):
-            self._take_dataset(
-                one.reset_index(drop=one.index.name is None).rename_axis("row").to_xarray().drop_vars("row")
-            )
+            self._take_dataset(_dataset_of(one))
         elif isinstance(one, Mapping):
             self._take_mapping(one)
         else:
             raise Error(
-                f"an analysis cannot return a {type(one).__name__}",
-                hint="return a mapping from names to numbers or arrays, an xarray.Dataset, a pandas.DataFrame, "
-                "a figure of matplotlib, a vtkRenderWindow, a vtkPolyData, or a tuple of these",
+                f"an analysis cannot return what is of type {type(one).__name__}",
+                hint="return a mapping from names to numbers or arrays, an xarray.Dataset or DataArray, "
+                "a pandas.DataFrame, a figure of matplotlib, a vtkRenderWindow, a vtkPolyData, or a tuple of these",
             )
 
     def _take_figure(self, figure: Any) -> None:
         picture = io.BytesIO()
         figure.savefig(picture, format="png", bbox_inches="tight", dpi=150)
-        if "matplotlib.pyplot" in sys.modules:
-            sys.modules["matplotlib.pyplot"].close(figure)
         self._attach("png", picture.getvalue())
 
     def _attach(self, ending: str, content: bytes) -> None:
@@ -78,16 +76,16 @@ class Found:
             words = {key: str(array.attrs.get(key, "")) for key in ("units", "long_name")}
             self._add(str(name), array.values, words["units"], words["long_name"], [str(d) for d in array.dims])
         for name, value in data.attrs.items():
-            self._attributes[str(name)] = value if isinstance(value, str) else _number(value, str(name))
+            self._attributes[sendable(name)] = sendable(value) if isinstance(value, str) else _number(value, str(name))
 
     def _take_mapping(self, columns: Mapping[Any, Any]) -> None:
-        rows = None
+        rows = self._lengths.get("row")
         for name, given in columns.items():
             if isinstance(given, str):
-                self._attributes[str(name)] = given
+                self._attributes[sendable(name)] = sendable(given)
                 continue
             values, unit = given if _is_pair_with_unit(given) else (given, "")
-            array = np.asarray(values)
+            array = np.asanyarray(values)
             if array.ndim == 1:
                 rows = array.size if rows is None else rows
                 dimensions = ["row" if array.size == rows else f"{name}_row"]
@@ -96,10 +94,10 @@ class Found:
             self._add(str(name), array, unit, "", dimensions)
 
     def _add(self, name: str, values: Any, unit: str, meaning: str, dimensions: list[str]) -> None:
-        array = np.asarray(values)
-        if array.dtype.kind in "biu":
+        array = _without_mask(values)
+        if array.dtype.kind in "biu" and not (array.dtype == np.uint64 and np.any(array > np.iinfo(np.int64).max)):
             flat: NDArray[Any] = np.ascontiguousarray(array, dtype=np.int64).ravel()
-        elif array.dtype.kind == "f":
+        elif array.dtype.kind in "uf":
             flat = np.ascontiguousarray(array, dtype=np.float64).ravel()
         else:
             raise Error(
@@ -109,9 +107,35 @@ class Found:
             )
         if not name.replace("_", "").isalnum():
             raise Error(f"a column cannot be called `{name}`", hint="use letters, digits and `_`")
+        if any(name == column[0] for column in self._columns):
+            raise Error(f"an analysis returned two columns `{name}`", hint="give them different names")
+        dimensions = [self._dimension(d, name, size) for d, size in zip(dimensions, array.shape, strict=True)]
+        if "step" in (name, *dimensions):
+            raise Error("a column cannot be called `step`: each result has its step", hint="leave it out, or rename it")
         if array.ndim == 0:
             self._summary.append(f"{name} {float(array):.6g}" + (f" {unit}" if unit else ""))
+        unit, meaning = sendable(unit), sendable(meaning)
         self._columns.append((name, unit, meaning, dimensions, list(array.shape), flat, bool(np.isnan(flat).any())))
+
+    def _dimension(self, dimension: str, column: str, length: int) -> str:
+        """Its name, which is of the column alone where another of that name has another length."""
+        if self._lengths.setdefault(dimension, length) == length:
+            return dimension
+        return self._dimension(f"{column}_{dimension}", column, length)
+
+
+def _dataset_of(frame: Any) -> Any:
+    """A table of pandas as a Dataset, with the index where it has names."""
+    table = frame.to_frame(name=frame.name or "values") if frame.ndim == 1 else frame
+    named = any(name is not None for name in table.index.names)
+    return table.reset_index(drop=not named).rename_axis("row").to_xarray().drop_vars("row")
+
+
+def _without_mask(values: Any) -> NDArray[Any]:
+    """An array with NaN for what a mask hides."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        return np.where(np.ma.getmaskarray(values), np.nan, values.data)
+    return np.asarray(values)
 
 
 def _number(value: Any, name: str) -> int | float:
@@ -119,6 +143,11 @@ def _number(value: Any, name: str) -> int | float:
     if array.ndim or array.dtype.kind not in "biuf":
         raise Error(f"the attribute `{name}` is no number and no text", f"{value!r}")
     return float(array) if array.dtype.kind == "f" else int(array)
+
+
+def sendable(text: object) -> str:
+    """A text in characters that files and other ranks take."""
+    return str(text).replace("\0", " ").encode("utf-8", "backslashreplace").decode()
 
 
 def _is_pair_with_unit(given: Any) -> bool:

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..error import Error
-from .found import Found
+from .found import Found, sendable
 from .mark import MARK
 from .snapshot import ENDED, TaskSnapshot
+from .surroundings import surroundings_kept
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+
+LONGEST = 2000  # characters of what an exception says
 
 
 class _Task:
@@ -62,8 +66,9 @@ class _Task:
         return found
 
     def _found(self, snapshot: TaskSnapshot) -> dict[str, Any]:
-        returned = self._function(snapshot, **self._parameters)
-        return Found(returned).as_dict() if snapshot.rank == 0 else Found(None).as_dict()
+        with surroundings_kept():
+            returned = self._function(snapshot, **self._parameters)
+            return Found(returned).as_dict() if snapshot.rank == 0 else Found(None).as_dict()
 
 
 def load(file: str, function: str, parameters: str, fields: Sequence[str], species: Sequence[str]) -> _Task:
@@ -122,7 +127,8 @@ def _module(path: Path) -> ModuleType:
         sys.path.append(str(path.parent))  # what lies beside it may be imported
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with surroundings_kept():
+            spec.loader.exec_module(module)
     except BaseException as problem:
         del sys.modules[name]
         said = _told(problem, str(path))
@@ -135,15 +141,28 @@ def _told(problem: BaseException | None, file: str) -> Error | None:
     """What was raised, with the line of the file in which it was."""
     if problem is None:
         return None
-    lines = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == file]
+    frames = traceback.extract_tb(problem.__traceback__)
+    lines = [frame for frame in frames if frame.filename == file]
     if isinstance(problem, SyntaxError) and problem.filename == file:
         where = f"{file}:{problem.lineno}"
     else:
         where = f"{file}:{lines[-1].lineno}" + (f", {lines[-1].line}" if lines[-1].line else "") if lines else file
+    if frames and frames[-1].filename != file and Path(frames[-1].filename).parent == Path(file).parent:
+        where += f", from {Path(frames[-1].filename).name}:{frames[-1].lineno}"
     if isinstance(problem, Error):
-        return Error(problem.what, f"{problem.where}, {where}" if problem.where else where, problem.hint)
-    text = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
-    return Error(text.replace("\n", " "), where)
+        place = f"{problem.where}, {where}" if problem.where else where
+        return Error(_line(problem.what), _line(place), _line(problem.hint))
+    try:
+        text = str(problem)
+    except Exception as in_text:
+        text = f"its text cannot be had ({type(in_text).__name__})"
+    kind = type(problem).__name__
+    return Error(_line(f"{kind}: {text}" if text else kind), _line(where))
+
+
+def _line(text: object) -> str:
+    """On one line, of a length that is read."""
+    return sendable(text)[:LONGEST].replace("\n", " ")
 
 
 def _let_go(step: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,7 +23,8 @@ class TaskSnapshot(StreamSnapshot):
 
     Blocks are leaves: each part of the domain belongs to one cell of one level, so that nothing has to be masked.
     Arrays are the simulation's own: read-only, and gone when the function ends. `sum`, `min`, `max`, `histogram` and
-    `gather` are called by all ranks, in the same order; what one rank raises meanwhile is raised on all of them.
+    `gather` are called by all ranks, in the same order; what one rank raises meanwhile is raised on all of them. What a
+    masked array hides is left out.
     """
 
     def __init__(self, step: Any) -> None:
@@ -86,18 +88,21 @@ class TaskSnapshot(StreamSnapshot):
 
     def sum(self, *values: ArrayLike) -> float:
         """The sum of all numbers in all these arrays on all ranks: exact, so the same on any number of ranks."""
+        flat = _flat(values)
         self._meet(SUM)
-        return float(self._step.sum(_flat(values)))
+        return float(self._step.sum(flat))
 
     def min(self, *values: ArrayLike) -> float:
-        """The least number in these arrays on all ranks; infinite where there is none."""
+        """The least number in these arrays on all ranks; infinite where there is none, NaN where one is NaN."""
+        least = min((float(np.min(v)) for v in map(_numbers, values) if v.size), key=_nan_first, default=math.inf)
         self._meet(LEAST)
-        return float(self._step.min(min((float(np.min(v)) for v in values if np.size(v)), default=math.inf)))
+        return math.nan if self._is_nan(least) else float(self._step.min(least))
 
     def max(self, *values: ArrayLike) -> float:
-        """The largest number in these arrays on all ranks; minus infinity where there is none."""
+        """The largest number in these arrays on all ranks; minus infinity where there is none, NaN where one is NaN."""
+        largest = -min((-float(np.max(v)) for v in map(_numbers, values) if v.size), key=_nan_first, default=math.inf)
         self._meet(LARGEST)
-        return float(self._step.max(max((float(np.max(v)) for v in values if np.size(v)), default=-math.inf)))
+        return math.nan if self._is_nan(largest) else float(self._step.max(largest))
 
     def histogram(
         self,
@@ -109,7 +114,7 @@ class TaskSnapshot(StreamSnapshot):
 
         Args:
             values: an array, or a list of arrays such as one of each block.
-            edges: in rising order; the last one belongs to the last interval.
+            edges: in rising order, the same on all ranks; the last one belongs to the last interval.
             weights: one for each value, in arrays of the same shapes.
         """
         ends = np.ascontiguousarray(edges, dtype=np.float64)
@@ -121,6 +126,8 @@ class TaskSnapshot(StreamSnapshot):
         if problem is None and weights is not None and heavy.size != flat.size:
             problem = Error(f"there are {heavy.size} weights for {flat.size} values", "histogram")
         self._meet(HISTOGRAM, problem)
+        words = [ends.tolist(), weights is not None]
+        self._compare("the edges of a histogram, or whether there are weights,", words, "take snapshot.min and max")
         counts, sums = self._step.histogram(flat, heavy, ends)
         return np.asarray(counts if weights is None else sums)
 
@@ -136,6 +143,7 @@ class TaskSnapshot(StreamSnapshot):
         if len(set(lengths.values())) > 1:
             problem = Error(f"the columns of a table are of different lengths: {lengths}", "gather")
         self._meet(GATHER, problem)
+        self._compare("the columns of a table", list(rows), "give empty arrays on ranks that have no rows")
         return {name: np.asarray(self._step.gather(values)) for name, values in rows.items()}
 
     def vtk_image(self, *fields: str, level: int = 0, whole: bool = False) -> Any:
@@ -149,9 +157,13 @@ class TaskSnapshot(StreamSnapshot):
             level: whose cells; what is refined further comes as averages.
             whole: rank 0 has all of it, the others None: as volumes are rendered, for grids that fit there.
         """
-        self._meet(IMAGE)
         with translated_errors():
-            slabs = {name: self._step.slab(self._named(name), self._checked(level), whole) for name in fields}
+            names = {name: self._named(name) for name in fields}
+            self._checked(level)
+        self._meet(IMAGE)
+        self._compare("what an image is made of", [names, level, whole], "name the same fields and level on all ranks")
+        with translated_errors():
+            slabs = {name: self._step.slab(field, level, whole) for name, field in names.items()}
         if whole and self.rank > 0:
             return None
         first = next(iter(slabs.values()))[0] if slabs else 0
@@ -161,8 +173,9 @@ class TaskSnapshot(StreamSnapshot):
 
     def vtk_gather(self, surface: Any) -> Any:
         """The vtkPolyData of all ranks as one on rank 0, elsewhere None."""
+        own = images.packed(surface)
         self._meet(SURFACES)
-        packed = self._step.gather_bytes(images.packed(surface))
+        packed = self._step.gather_bytes(own)
         return images.joined(packed) if self.rank == 0 else None
 
     def _read_covering(self, field: str, level: int, part: Any = None) -> NDArray[np.float64]:
@@ -183,13 +196,36 @@ class TaskSnapshot(StreamSnapshot):
             self.problem = of_any
             raise
 
+    def _compare(self, what: str, words: object, hint: str) -> None:
+        """Raises on all ranks that they give different words."""
+        digest = float(zlib.crc32(repr(words).encode()))
+        if self._step.min(digest) != self._step.max(digest):
+            self.problem = Error(f"{what} differ from rank to rank", hint=hint)
+            raise self.problem
+
+    def _is_nan(self, own: float) -> bool:
+        """Whether the number of any rank is none."""
+        return bool(self._step.max(float(math.isnan(own))) > 0.0)
+
 
 def _in_one_line(problem: Error) -> str:
     place = f" ({problem.where})" if problem.where else ""
     return problem.what + place + (f"; {problem.hint}" if problem.hint else "")
 
 
+def _nan_first(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
+
+
+def _numbers(value: ArrayLike) -> NDArray[Any]:
+    """The numbers of an array, without what a mask hides."""
+    array = value.compressed() if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise Error(f"these are no real numbers: type {array.dtype}", hint="of complex numbers, take abs(...) or .real")
+    return array
+
+
 def _flat(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
-    arrays = [np.ravel(np.asarray(value)) for value in values]
+    arrays = [np.ravel(_numbers(value)) for value in values]
     whole = arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.empty(0)
     return np.ascontiguousarray(whole, dtype=np.float64)
