@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .. import console
 from ..error import UsageError
 from .options import Json, Launcher
+
+if TYPE_CHECKING:
+    from ..launch.bench.cases import CaseRequest
 
 COLLISIONS = ("trt", "bgk", "regularised")
 LAYOUTS = ("pencils", "blocks")  # of the cells before a transform
@@ -38,7 +41,9 @@ def io(
     repetitions: Annotated[
         int, typer.Option("--repetitions", metavar="N", help="Times that each case is measured, in turns.")
     ] = 7,
-    blocks: Annotated[int, typer.Option("--blocks", metavar="N", help="Blocks of 16^3 cells a rank.")] = 32,
+    blocks: Annotated[
+        int | None, typer.Option("--blocks", metavar="N", help="Blocks of 16^3 cells a rank (default: 32).")
+    ] = None,
     contents: Annotated[
         str | None, typer.Option("--contents", metavar="NAMES", help="Only these: checkpoint,plotfile.")
     ] = None,
@@ -52,6 +57,16 @@ def io(
         bool,
         typer.Option("--model", help="Charge the time of a model of a parallel file system, instead of measuring."),
     ] = False,
+    case: Annotated[
+        str | None,
+        typer.Option("--case", metavar="NAME", help="A study of a paper, measured small and modelled: flash, nyx."),
+    ] = None,
+    most_ranks: Annotated[
+        int, typer.Option("--most-ranks", metavar="N", help="Of a case: the most ranks that are modelled.")
+    ] = 65_536,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Of a case: where its figures and numbers go.")
+    ] = None,
     as_json: Json = False,
     launcher: Launcher = None,
 ) -> int:
@@ -61,17 +76,22 @@ def io(
     Speeds stand beside plain writing of the same bytes by one rank, which is what the disk can do, and beside one file
     a rank. Every file is read back and compared once.
 
+    With --case the study of a paper is measured as far as it fits here and modelled at its size, beside what was
+    published; with --model too, it is modelled only.
+
     \b
     Examples:
       sidestream bench io -n 4 --folder /scratch
+      sidestream bench io --case flash --out flash
       sidestream bench io -n 1 --contents plotfile --formats nyx
       sidestream bench io -n 8 --model --json
     """
+    from ..launch.bench import cases
     from ..launch.bench import io as benchmark
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot write anything", hint="-n takes 1 or more")
-    if blocks < 1:
+    if blocks is not None and blocks < 1:
         raise UsageError(f"{blocks} blocks are nothing to write", hint="--blocks takes 1 or more")
     if repetitions < 1:
         raise UsageError(f"{repetitions} repetitions measure nothing", hint="--repetitions takes 1 or more")
@@ -79,16 +99,28 @@ def io(
         ranks=ranks or 4,
         folder=folder,
         repetitions=repetitions,
-        blocks=blocks,
+        blocks=blocks or 32,
         contents=contents,
         formats=formats,
         methods=methods,
-        model=model,
+        model=model and case is None,
         launcher=launcher,
     )
+    if case is not None:
+        return _study(cases.CaseRequest(case, request, blocks, most_ranks, out, not model), as_json)
+    if out is not None:
+        raise UsageError("--out is for a case", hint="name one with --case")
     report = benchmark.measure(request)
     console.print_json(report) if as_json else benchmark.print_report(report)
     return 1 if any("error" in case for case in report["cases"]) else 0
+
+
+def _study(request: CaseRequest, as_json: bool) -> int:
+    from ..launch.bench import cases
+
+    report = cases.run(request)
+    console.print_json(report) if as_json else cases.print_report(report)
+    return 1 if any("error" in one for measured in report["measured"] for one in measured["cases"]) else 0
 
 
 @bench.command(short_help="Time every way in which cells travel between ranks.")

@@ -1,0 +1,75 @@
+"""The figures of the papers' I/O studies, drawn from the report of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DRAWN = {
+    "HDF5 independent": ("tab:gray", "v"),
+    "HDF5 collective": ("tab:orange", "o"),
+    "HDF5 collective 5-D": ("tab:red", "s"),
+    "PnetCDF blocking": ("tab:cyan", "o"),
+    "PnetCDF nonblocking": ("tab:blue", "D"),
+    "PnetCDF 5-D": ("tab:purple", "s"),
+    "Sidestream, whole stripes": ("black", "*"),
+}
+IOR_GIB_PER_S, IOR_RANKS = 40.0, 65_536
+
+
+def flash(found: dict[str, Any]) -> Figure:
+    """Times of the layout study and speeds of the scaling study, of checkpoints and plot files."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 8.5), layout="constrained")
+    axes = figure.subplots(2, 2)
+    panels = (
+        (axes[0, 0], "layout", "checkpoint", "seconds", "Layouts, checkpoint (as Figure 3)"),
+        (axes[0, 1], "layout", "plot file", "seconds", "Layouts, plot file (as Figure 4)"),
+        (axes[1, 0], "scaling", "checkpoint", "gib_per_s", "Weak scaling, checkpoint (as Figure 7)"),
+        (axes[1, 1], "scaling", "plot file", "gib_per_s", "Weak scaling, plot file (as Figure 8)"),
+    )
+    for place, study, content, key, title in panels:
+        rows = [row for row in found[study] if row["content"] == content]
+        _lines(place, rows, key)
+        unit = "time of a file [s]" if key == "seconds" else "speed [GiB/s]"
+        place.set(title=title, xlabel="ranks", ylabel=unit, xscale="log", yscale="log")
+        place.grid(alpha=0.3)
+    axes[1, 0].plot([IOR_RANKS], [IOR_GIB_PER_S], "k+", markersize=12, label="IOR, published")
+    axes[1, 0].legend(fontsize="x-small")
+    figure.suptitle(f"MODEL of {found['machine']['name']}: nothing here was measured but the cross")
+    return figure
+
+
+def _lines(axes: Axes, rows: list[dict[str, Any]], key: str) -> None:
+    for method, (colour, marker) in DRAWN.items():
+        chosen = [row for row in rows if row["method"] == method]
+        if chosen:
+            ranks, values = [row["ranks"] for row in chosen], [row[key] for row in chosen]
+            axes.plot(ranks, values, color=colour, marker=marker, label=method, linewidth=1)
+
+
+def nyx(found: dict[str, Any]) -> Figure:
+    """Speeds of plot files by the number of their files, a line for each grid."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.subplots()
+    for cells in dict.fromkeys(row["cells"] for row in found["rows"]):
+        chosen = [row for row in found["rows"] if row["cells"] == cells]
+        axes.plot([row["files"] for row in chosen], [row["gib_per_s"] for row in chosen], marker="o", label=f"{cells}^3")
+    for row in found["published"]:
+        axes.axhline(row["published"], color="black", linewidth=0.8, linestyle=":")
+        axes.annotate(f"best of {row['cells']}^3, published", (axes.get_xlim()[0], row["published"]), fontsize="x-small")
+    axes.set(xscale="log", yscale="log", xlabel="files", ylabel="speed [GiB/s]")
+    axes.set(title="MODEL of plot files in the Nyx format by the number of files (as Figure 5)")
+    axes.grid(alpha=0.3)
+    axes.legend(title="cells")
+    return figure
+
+
+FIGURES: dict[str, Callable[[dict[str, Any]], Figure]] = {"flash": flash, "nyx": nyx}
