@@ -174,6 +174,56 @@ def move(
     return 1 if any("error" in case for movement in report["movements"] for case in movement["cases"]) else 0
 
 
+@bench.command(short_help="Time transfers from ranks that compute to sidecars.")
+def transfer(
+    ranks: Ranks = None,
+    cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the largest grid.")] = 128,
+    block: Annotated[int, typer.Option("--block", metavar="N", help="Cells a side of a block.")] = 32,
+    components: Annotated[int, typer.Option("--components", metavar="N", help="Numbers of a cell.")] = 10,
+    sidecars: Annotated[
+        int | None,
+        typer.Option("--sidecars", metavar="N", help="Where their number is fixed (default: an eighth of the ranks)."),
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", metavar="N", help="Times that each way is measured, in turns.")
+    ] = 7,
+    model: Annotated[bool, typer.Option("--model", help="Model only, and measure nothing.")] = False,
+    most_ranks: Annotated[
+        int, typer.Option("--most-ranks", metavar="N", help="The ranks that are modelled.")
+    ] = 8192,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where the figure and numbers go.")] = None,
+    as_json: Json = False,
+    launcher: Launcher = None,
+) -> int:
+    """Move the components of a grid from ranks that compute to sidecars.
+
+    With sidecars from 1/128 to 1/2 of the ranks, grids up to --cells, and blocks from 16^3 to 128^3 cells: by the
+    redistribution of runs and by one message for each component of a box, beside bare messages and a plain copy of the
+    same bytes, in turns. Every value is compared once. Then a model of 8,192 ranks beside what was published.
+
+    \b
+    Examples:
+      sidestream bench transfer -n 4
+      sidestream bench transfer --model --out transfer
+    """
+    from ..launch.bench import transfer as bench_transfer
+
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"{ranks} ranks cannot move anything", hint="-n takes 1 or more")
+    least = {"cells": (cells, 16), "block": (block, 16), "components": (components, 1), "repetitions": (repetitions, 1)}
+    for option, (value, lowest) in least.items():
+        if value < lowest:
+            raise UsageError(f"--{option} {value} leaves nothing to move", hint=f"--{option} takes {lowest} or more")
+    if sidecars is not None and sidecars < 1:
+        raise UsageError(f"{sidecars} sidecars receive nothing", hint="--sidecars takes 1 or more")
+    request = bench_transfer.TransferRequest(
+        ranks or 4, cells, block, components, sidecars, repetitions, most_ranks, out, not model, launcher
+    )
+    report = bench_transfer.run(request)
+    console.print_json(report) if as_json else bench_transfer.print_report(report)
+    return 0
+
+
 @bench.command(short_help="Time Fourier transforms by every process grid and exchange strategy.")
 def fft(
     ranks: Ranks = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -72,4 +73,9 @@ def study(most_ranks: int = MOST_RANKS, machine: Machine = EDISON) -> dict[str, 
         {"cells": cells, "published": wanted, "model": found[cells], "error": found[cells] / wanted - 1, "is_fitted": True}
         for cells, wanted in BEST_GIB_PER_S.items()
     ]
-    return {"rows": rows, "published": published, "default_files": default_files(rows)}
+    return {
+        "rows": rows,
+        "published": published if most_ranks >= MOST_RANKS else [],
+        "default_files": default_files(rows),
+        "machine": asdict(machine),
+    }

@@ -126,14 +126,17 @@ def _together(machine: Machine, ranks: int, plan: Schedule, storage: Storage, ou
     return now
 
 
-def _overlapped(machine: Machine, ranks: int, plan: Schedule, storage: Storage, out: Outcome, now: float) -> float:
-    """Two buffers: a round is exchanged when the one before it is, and the one before that is written."""
-    begin, exchanged, written = now, now, [now, now]
+def _overlapped(machine: Machine, ranks: int, plan: Schedule, storage: Storage, out: Outcome, begin: float) -> float:
+    """Two buffers: a round is exchanged when the one before it is, and the one before that is written; a writer writes
+    one buffer after the other."""
+    exchanged, written = begin, [begin, begin]
+    writers = np.full(ranks, begin)
     for step in plan.rounds:
         moved_s = exchange_seconds(machine, ranks, step.exchange) if step.exchange else 0.0
         start = max(exchanged, written[-2])
         exchanged = start + moved_s
-        done = storage.process(step.requests, np.full(len(step.requests.sizes), max(exchanged, written[-2])))
+        chains = step.requests.chains
+        writers[chains] = done = storage.process(step.requests, np.maximum(exchanged, writers[chains]))
         out.requests += len(done)
         out.exchange_s += max(0.0, exchanged - max(start, written[-1]))
         written.append(max(written[-1], float(done.max())))

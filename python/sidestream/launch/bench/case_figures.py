@@ -14,8 +14,8 @@ DRAWN = {
     "HDF5 collective": ("tab:orange", "o"),
     "HDF5 collective 5-D": ("tab:red", "s"),
     "PnetCDF blocking": ("tab:cyan", "o"),
-    "PnetCDF nonblocking": ("tab:blue", "D"),
     "PnetCDF 5-D": ("tab:purple", "s"),
+    "PnetCDF nonblocking": ("tab:blue", "."),
     "Sidestream, whole stripes": ("black", "*"),
 }
 IOR_GIB_PER_S, IOR_RANKS = 40.0, 65_536
@@ -38,6 +38,9 @@ def flash(found: dict[str, Any]) -> Figure:
         _lines(place, rows, key)
         unit = "time of a file [s]" if key == "seconds" else "speed [GiB/s]"
         place.set(title=title, xlabel="ranks", ylabel=unit, xscale="log", yscale="log")
+        ranks = list(dict.fromkeys(row["ranks"] for row in rows))
+        place.set_xticks(ranks, [f"{count:,}" for count in ranks], rotation=35, ha="right")
+        place.minorticks_off()
         place.grid(alpha=0.3)
     axes[1, 0].plot([IOR_RANKS], [IOR_GIB_PER_S], "k+", markersize=12, label="IOR, published")
     axes[1, 0].legend(fontsize="x-small")
@@ -66,10 +69,36 @@ def nyx(found: dict[str, Any]) -> Figure:
         axes.axhline(row["published"], color="black", linewidth=0.8, linestyle=":")
         axes.annotate(f"best of {row['cells']}^3, published", (axes.get_xlim()[0], row["published"]), fontsize="x-small")
     axes.set(xscale="log", yscale="log", xlabel="files", ylabel="speed [GiB/s]")
+    files = list(dict.fromkeys(row["files"] for row in found["rows"]))
+    axes.set_xticks(files, [f"{count:,}" for count in files])
+    axes.minorticks_off()
     axes.set(title="MODEL of plot files in the Nyx format by the number of files (as Figure 5)")
     axes.grid(alpha=0.3)
     axes.legend(title="cells")
     return figure
 
 
-FIGURES: dict[str, Callable[[dict[str, Any]], Figure]] = {"flash": flash, "nyx": nyx}
+def transfer(found: dict[str, Any]) -> Figure:
+    """Speeds of transfers by the number of sidecars, the size of the grid and that of its blocks."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 4.2), layout="constrained")
+    panels = (("sidecars", "sidecars"), ("grids", "cells"), ("blocks", "block"))
+    labels = {"sidecars": "sidecars", "cells": "cells a side of the grid", "block": "cells a side of a block"}
+    for axes, (sweep, key) in zip(figure.subplots(1, 3), panels, strict=True):
+        rows = [row for row in found["points"] if row["sweep"] == sweep]
+        values = [row[key] for row in rows]
+        for way, marker in (("box by box", "o"), ("a message a pair", "*")):
+            axes.plot(values, [row[way] for row in rows], marker=marker, label=way)
+        axes.axhline(58, color="black", linewidth=0.8, linestyle=":", label="best, published")
+        axes.set(xscale="log", yscale="log", xlabel=labels[key], ylabel="speed [GiB/s]")
+        axes.set_xticks(values, [str(value) for value in values], rotation=35, ha="right")
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(fontsize="small")
+    ranks = found["points"][0]["ranks"]
+    figure.suptitle(f"MODEL of transfers on {ranks:,} ranks of {found['machine']['name']} (as Figures 6 and 7)")
+    return figure
+
+
+FIGURES: dict[str, Callable[[dict[str, Any]], Figure]] = {"flash": flash, "nyx": nyx, "transfer": transfer}

@@ -36,17 +36,27 @@ def check(request: CaseRequest) -> None:
     """Raises a UsageError or an Error before anything is measured or modelled."""
     if request.case not in CASES:
         raise UsageError(f"there is no case `{request.case}`", hint=f"--case takes {' or '.join(CASES)}")
-    if not 16 <= request.most_ranks <= 65_536:
-        raise UsageError(f"{request.most_ranks} ranks are not modelled", hint="--most-ranks takes 16 to 65536")
-    if request.out is None:
+    require_ranks(request.most_ranks, 65_536)
+    require_folder(request.out)
+
+
+def require_ranks(ranks: int, most: int) -> None:
+    """That the model can do so many."""
+    if not 16 <= ranks <= most:
+        raise UsageError(f"{ranks} ranks are not modelled", hint=f"--most-ranks takes 16 to {most}")
+
+
+def require_folder(folder: Path | None) -> None:
+    """That figures can be written there, if they are to be."""
+    if folder is None:
         return
     try:
-        request.out.mkdir(parents=True, exist_ok=True)
-        probe = request.out / ".sidestream_probe"
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".sidestream_probe"
         probe.touch()
         probe.unlink()
     except OSError as problem:
-        raise Error(f"cannot write there: {problem.strerror}", request.out, hint="choose another folder with --out") from problem
+        raise Error(f"cannot write there: {problem.strerror}", folder, hint="choose another folder with --out") from problem
 
 
 def run(request: CaseRequest) -> dict[str, Any]:
@@ -94,15 +104,16 @@ def print_report(report: dict[str, Any]) -> None:
     _PRINTED[report["case"]](report["modelled"])
 
 
-def _table(title: str, columns: tuple[str, ...], rows: list[list[str]], left: int = 1) -> None:
+def table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> None:
+    """Prints rows whose first column is text."""
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    shown = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     for index, name in enumerate(columns):
-        table.add_column(name, justify="left" if index < left else "right")
+        shown.add_column(name, justify="right" if index else "left")
     for row in rows:
-        table.add_row(*row)
-    console.out().print(table)
+        shown.add_row(*row)
+    console.out().print(shown)
 
 
 def _print_flash(found: dict[str, Any]) -> None:
@@ -113,15 +124,15 @@ def _print_flash(found: dict[str, Any]) -> None:
             times = {(row["method"], row["ranks"]): row["seconds"] for row in chosen}
             methods = dict.fromkeys(row["method"] for row in chosen)
             lines = [[method, *(f"{times[method, count]:.3g}" for count in ranks)] for method in methods]
-            _table(f"{title}, {content}, {found['machine']['name']}: s on so many ranks", ("method", *map(str, ranks)), lines)
+            table(f"{title}, {content}, {found['machine']['name']}: s on so many ranks", ("method", *map(str, ranks)), lines)
     _print_ahead(found["machine"]["name"], found["ahead"])
     _print_ahead(found["ahead_elsewhere"]["machine"], found["ahead_elsewhere"]["rows"])
     columns = ("MiB a buffer", "ranks a writer", *list(found["sweep"][0])[2:])
     lines = [[f"{value:.3g}" for value in row.values()] for row in found["sweep"]]
-    _table("buffers and writers, checkpoint: s", columns, lines)
+    table("buffers and writers, checkpoint: s", columns, lines)
     if found["published"]:
         lines = [_beside(row) for row in found["published"]]
-        _table("beside the paper", ("what", "published", "model", "error", ""), lines)
+        table("beside the paper", ("what", "published", "model", "error", ""), lines)
     for method, of in found["drop"]["ratio_of_speeds"].items():
         console.out().print(f"speed of checkpoints at 65,536 ranks over that at 32,768, {method}: {of:.2f}")
     if found["drop"]["ratio_of_speeds"] and not found["drop"]["is_explained"]:
@@ -131,7 +142,7 @@ def _print_flash(found: dict[str, Any]) -> None:
 def _print_ahead(machine: str, rows: list[dict[str, Any]]) -> None:
     lines = [[row["content"], str(row["ranks"]), f"{row['factor']:.2f}", row["best"]] for row in rows]
     title = f"Sidestream on whole stripes, {machine}: times as fast as the best other method"
-    _table(title, ("content", "ranks", "factor", "the best other"), lines)
+    table(title, ("content", "ranks", "factor", "the best other"), lines)
 
 
 def _beside(row: dict[str, Any]) -> list[str]:
@@ -146,7 +157,7 @@ def _print_nyx(found: dict[str, Any]) -> None:
     speeds = {(row["cells"], row["files"]): row["gib_per_s"] for row in found["rows"]}
     files = list(dict.fromkeys(row["files"] for row in found["rows"]))
     lines = [[str(count), *(f"{speeds[cells, count]:.2f}" for cells in grids)] for count in files]
-    _table("files of one plot file: GiB/s of so many cells", ("files", *(f"{cells}^3" for cells in grids)), lines)
+    table("files of one plot file: GiB/s of so many cells", ("files", *(f"{cells}^3" for cells in grids)), lines)
     for row in found["published"]:
         words = "fitted" if row["is_fitted"] else f"{100 * row['error']:+.0f} %"
         console.out().print(f"best of {row['cells']}^3: {row['model']:.3g} GiB/s, published {row['published']:.3g} ({words})")

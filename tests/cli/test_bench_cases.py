@@ -1,0 +1,72 @@
+"""`sidestream bench io --case`: the studies of the papers, at a tiny size."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calls import command
+
+TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
+
+
+def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:
+    methods = ("--formats", "flash", "--methods", "engine,hdf5-collective")
+    done = command(tmp_path, "bench", "io", "--case", "flash", *TINY, *methods, "--out", "out", "--json")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    (measured,) = report["measured"]
+    assert {case["method"] for case in measured["cases"]} == {"sequential", "file-per-rank", "engine", "hdf5-collective"}
+    assert {row["ranks"] for row in report["modelled"]["scaling"]} == {16}
+    assert all(row["factor"] >= 1 for row in report["modelled"]["ahead"])
+    assert "MODEL" in report["note"]
+    assert json.loads((tmp_path / "out/flash.json").read_text()) == report
+    picture = (tmp_path / "out/flash.svg").read_text()
+    assert picture.startswith("<?xml")
+    assert (tmp_path / "out/flash.png").stat().st_size > 10_000
+
+
+def test_the_nyx_study_is_measured_in_boxes_of_32_cells(tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", "--case", "nyx", *TINY, "--json")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    (measured,) = report["measured"]
+    assert (measured["block"], measured["blocks_a_rank"]) == (32, 1)
+    assert {case["bytes"] for case in measured["cases"]} == {2 * 10 * 8 * 32**3}
+    assert {row["files"] for row in report["modelled"]["rows"]} >= {32, 8192}
+    assert not report["modelled"]["published"], "16 ranks say nothing about 8,192"
+
+
+@pytest.mark.parametrize("case", ["flash", "nyx"])
+def test_a_case_by_the_model_alone_is_a_table(case: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", "--case", case, "--model", "--most-ranks", 16)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("times at scale are those of a MODEL, not measured")
+    assert "GPFS" in done.stdout if case == "flash" else "GiB/s" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--case", "nope"], 2, "there is no case `nope`"),
+        (["--case", "flash", "--most-ranks", 3], 2, "3 ranks are not modelled"),
+        (["--case", "flash", "--most-ranks", 65537], 2, "65537 ranks are not modelled"),
+        (["--case", "flash", "--out", "/proc/none"], 1, "cannot write there"),
+        (["--case", "nyx", "--blocks", 0], 2, "0 blocks are nothing to write"),
+        (["--case", "nyx", "-n", 0], 2, "0 ranks cannot write anything"),
+        (["--out", "figures"], 2, "--out is for a case"),
+    ],
+    ids=str,
+)
+def test_wrong_words_are_refused_before_work(words: list[object], code: int, said: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", *words)
+
+    assert done.returncode == code
+    assert done.stderr.count(said) == 1
+    assert not done.stdout
+    assert not list(tmp_path.iterdir())
