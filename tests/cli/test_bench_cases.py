@@ -13,13 +13,18 @@ TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
 
 
 def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:
-    methods = ("--formats", "flash", "--methods", "engine,hdf5-collective")
+    methods = ("--formats", "flash", "--methods", "engine,hdf5-collective", "--contents", "checkpoint")
     done = command(tmp_path, "bench", "io", "--case", "flash", *TINY, *methods, "--out", "out", "--json")
 
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     (measured,) = report["measured"]
-    assert {case["method"] for case in measured["cases"]} == {"sequential", "file-per-rank", "engine", "hdf5-collective"}
+    assert {case["method"] for case in measured["cases"]} == {
+        "sequential",
+        "file-per-rank",
+        "engine",
+        "hdf5-collective",
+    }
     assert {row["ranks"] for row in report["modelled"]["scaling"]} == {16}
     assert all(row["factor"] >= 1 for row in report["modelled"]["ahead"])
     assert "MODEL" in report["note"]
@@ -70,3 +75,44 @@ def test_wrong_words_are_refused_before_work(words: list[object], code: int, sai
     assert done.stderr.count(said) == 1
     assert not done.stdout
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_transfers_bring_every_value_by_every_way(ranks: int, tmp_path: Path) -> None:
+    words = ("--cells", 32, "--repetitions", 2, "--components", 3, "--most-ranks", 16)
+    done = command(tmp_path, "bench", "transfer", "-n", ranks, *words, "--out", "out", "--json")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    points = report["measured"]["points"]
+    assert {point["sweep"] for point in points} == {"sidecars", "grids", "blocks"}
+    assert {point["sidecars"] for point in points} == ({1, 2} if ranks == 4 else {1})
+    for point in points:
+        assert point["bytes"] == 8 * 3 * point["cells"] ** 3
+        assert set(point["seconds"]) == {"redistribution", "box by box", "bare messages", "memory copy"}
+        assert all(len(times) == 2 for times in point["seconds"].values())
+        if point["sidecars"] == 1:
+            assert point["box_messages"] == 3 * (point["cells"] // point["block"]) ** 3
+    assert (tmp_path / "out/transfer.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--cells", 8], 2, "--cells 8 leaves nothing to move"),
+        (["--cells", 72], 2, "72 cells a side are no whole number of blocks of 16"),
+        (["--cells", 64, "--block", 24], 2, "64 cells a side are no whole number of blocks of 24"),
+        (["--sidecars", 0], 2, "0 sidecars receive nothing"),
+        (["--sidecars", 2], 2, "2 sidecars leave none of 2 ranks to compute"),
+        (["--cells", 99999984], 2, "GiB are free"),
+        (["--most-ranks", 8193], 2, "8193 ranks are not modelled"),
+        (["--out", "/proc/none"], 1, "cannot write there"),
+    ],
+    ids=str,
+)
+def test_transfers_that_cannot_be_are_refused(words: list[object], code: int, said: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "transfer", "-n", 2, *words)
+
+    assert done.returncode == code
+    assert done.stderr.count(said) == 1
+    assert not done.stdout

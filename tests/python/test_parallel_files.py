@@ -7,9 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sidestream.parallel_files import flash, nyx
+from sidestream.parallel_files import flash, nyx, transfer
 from sidestream.parallel_files.machine import EDISON, INTREPID, MIB, Machine
-from sidestream.parallel_files.methods import METHODS, Choice, Workload, aligned, domains, engine_windows, outcome, staged
+from sidestream.parallel_files.methods import (
+    METHODS,
+    Choice,
+    Workload,
+    aligned,
+    domains,
+    engine_windows,
+    outcome,
+    staged,
+)
 from sidestream.parallel_files.queues import serve
 from sidestream.parallel_files.schedule import Exchange, Order, Round, Schedule, exchange_seconds, simulate
 from sidestream.parallel_files.storage import Requests, Storage, Striping
@@ -202,6 +211,24 @@ def test_ours_is_ahead_at_the_papers_size_and_points_have_errors() -> None:
 
 
 def test_the_number_of_files_with_the_least_loss_is_chosen() -> None:
-    rows = [{"cells": c, "files": f, "gib_per_s": s} for c, f, s in ((1, 32, 4.0), (1, 64, 3.0), (2, 32, 1.0), (2, 64, 2.0))]
+    rows = [
+        {"cells": c, "files": f, "gib_per_s": s} for c, f, s in ((1, 32, 4.0), (1, 64, 3.0), (2, 32, 1.0), (2, 64, 2.0))
+    ]
 
     assert nyx.default_files(rows) == 64
+
+
+def test_one_message_a_pair_is_never_slower_than_one_a_box() -> None:
+    for ranks in (64, 1024, 8192):
+        for row in transfer.points(EDISON, ranks):
+            assert row["a message a pair"] >= row["box by box"]
+
+
+def test_transfers_take_bytes_over_the_bandwidth_of_the_sidecars_nodes() -> None:
+    took = transfer.seconds(EDISON, 8192, 64, 2048, 32)
+
+    assert took == pytest.approx(80 * 2048**3 / (4 * EDISON.node_bandwidth))
+
+
+def test_a_message_of_a_box_takes_what_the_published_speed_says() -> None:
+    assert transfer.calibrated(EDISON) == pytest.approx(transfer.BOX_MESSAGE_S, rel=0.01)

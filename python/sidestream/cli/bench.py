@@ -188,9 +188,7 @@ def transfer(
         int, typer.Option("--repetitions", metavar="N", help="Times that each way is measured, in turns.")
     ] = 7,
     model: Annotated[bool, typer.Option("--model", help="Model only, and measure nothing.")] = False,
-    most_ranks: Annotated[
-        int, typer.Option("--most-ranks", metavar="N", help="The ranks that are modelled.")
-    ] = 8192,
+    most_ranks: Annotated[int, typer.Option("--most-ranks", metavar="N", help="The ranks that are modelled.")] = 8192,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where the figure and numbers go.")] = None,
     as_json: Json = False,
     launcher: Launcher = None,

@@ -18,7 +18,6 @@ LAYOUT_BLOCKS = 32  # a rank, of the layout study
 SCALING_BYTES = 374_480  # of a variable a rank, of the scaling study: 11.4 blocks
 LAYOUT_RANKS = (512, 1024, 2048, 4096, 8192)
 SCALING_RANKS = (16, 64, 256, 1024, 4096, 8192, 16384, 32768, 65536)
-CALIBRATION = "PnetCDF 5-D three times as fast as a variable at a time, HDF5 twice, collective HDF5 ten times independent: 8,192 ranks, 32 blocks"
 PRODUCTION_S = 0.07 * 12 * 3600
 OURS = "Sidestream, whole stripes"
 
@@ -37,6 +36,7 @@ WORKLOADS: dict[str, Callable[[int, int], Workload]] = {"checkpoint": checkpoint
 
 
 def seconds(machine: Machine, work: Workload, method: str) -> float:
+    """Of one file."""
     return outcome(machine, work, method).seconds
 
 
@@ -60,7 +60,7 @@ def misfit(machine: Machine) -> np.ndarray:
 
 
 def calibrated(machine: Machine) -> Machine:
-    """The machine with the cost of a call, of the library and of a lock that give what `CALIBRATION` names."""
+    """The machine with the cost of a call, of the library and of a lock that give the ratios of `FITTED`."""
     return fitted(machine, tuple(name for name, *_ in FITTED), misfit)
 
 
@@ -76,6 +76,7 @@ class Published:
     is_fitted: bool = False
 
     def row(self, machine: Machine) -> dict[str, Any]:
+        """The figure beside the model's; the error is that of the nearest value of its range."""
         value = self.model(machine)
         nearest = min(max(value, self.low), self.high)
         row = {"text": self.text, "published": [self.low, self.high], "unit": self.unit, "model": value}
@@ -112,7 +113,7 @@ PUBLISHED = (
               _at_scale(plot_file, "PnetCDF blocking", "PnetCDF nonblocking")),
     Published("checkpoint, 65,536 ranks: size", 229, 229, "GiB", lambda machine: checkpoint(65_536).file_bytes / GIB),
     Published("plot file, 65,536 ranks: size", 35, 35, "GiB", lambda machine: plot_file(65_536).file_bytes / GIB),
-    Published("production run, 65,536 ranks: 5 checkpoints and 17 plot files of it in its 7 % of 12 hours (74 particle files too)",
+    Published("production run, 65,536 ranks: 5 checkpoints, 17 plot files, of all its I/O",
               0, PRODUCTION_S, "s", _production),
 )  # fmt: skip
 
@@ -124,7 +125,11 @@ def drop(scaling: list[dict[str, Any]]) -> dict[str, Any]:
         if row["content"] == "checkpoint":
             speeds.setdefault(row["method"], {})[row["ranks"]] = row["gib_per_s"]
     known = {method: of[65_536] / of[32_768] for method, of in speeds.items() if {32_768, 65_536} <= of.keys()}
-    return {"ratio_of_speeds": known, "is_explained": any(known[m] < 1 for m in known if m.startswith(("PnetCDF", "HDF5 c")))}
+    is_falling = any(value < 1 for method, value in known.items() if method.startswith(("PnetCDF", "HDF5 c")))
+    return {
+        "ratio_of_speeds": known,
+        "is_explained": is_falling,
+    }
 
 
 def sweep(machine: Machine, ranks: int) -> Iterator[dict[str, Any]]:

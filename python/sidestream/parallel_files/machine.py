@@ -50,6 +50,7 @@ class Machine:
         return self.library_s * log2(max(2, ranks))
 
     def nodes(self, ranks: int) -> int:
+        """That so many ranks fill."""
         return -(-ranks // self.ranks_a_node)
 
     def doors(self, ranks: int) -> int:
@@ -58,17 +59,20 @@ class Machine:
 
     @property
     def door_bandwidth(self) -> float:
+        """Of a forwarder, or of a node where there are none."""
         return self.forwarder_bandwidth if self.ranks_a_forwarder else self.node_bandwidth
 
     @property
     def door_request_s(self) -> float:
+        """A piece at a forwarder, beside its bytes; nothing where there are none."""
         return self.forwarder_request_s if self.ranks_a_forwarder else 0.0
 
 
 INTREPID = Machine(
     name="Blue Gene/P (Intrepid), GPFS",
-    source="Latham et al. 2012: a forwarder of some 300 MiB/s for 64 nodes, IOR 40 GiB/s at 65,536 cores. 128 servers (Lang et al. "
-    "2009), links of 425 MB/s (ALCF). handover_s, call_s and library_s fitted (`flash.CALIBRATION`); the rest assumed",
+    source="Latham et al. 2012: a forwarder of some 300 MiB/s for 64 nodes, IOR 40 GiB/s at 65,536 cores. 128 servers "
+    "(as commonly given), links of 425 MB/s (ALCF). handover_s, call_s and library_s fitted (`flash.FITTED`); the "
+    "rest assumed",
     ranks_a_node=4,
     rank_bandwidth=300 * MIB,
     node_bandwidth=425e6,
@@ -94,8 +98,9 @@ INTREPID = Machine(
 
 EDISON = Machine(
     name="Cray XC30 (Edison), Lustre",
-    source="Friesen et al. 2016: 20 GiB/s are 45 % of the peak, 16 ranks on each of 512 nodes, whose peak is 116 MiB/s / 3 %. "
-    "96 targets as commonly given. request_s and create_s fitted (`nyx.CALIBRATION`); the rest assumed",
+    source="Friesen et al. 2016: 20 GiB/s are 45 % of the peak, 16 ranks on each of 512 nodes, whose peak is "
+    "116 MiB/s / 3 %. 96 targets as commonly given. request_s and create_s fitted (`nyx.BEST_GIB_PER_S`); the rest "
+    "assumed",
     ranks_a_node=16,
     rank_bandwidth=0.4e9,
     node_bandwidth=116 * MIB / 0.03,

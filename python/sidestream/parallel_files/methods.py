@@ -31,14 +31,17 @@ class Workload:
 
     @property
     def variable_bytes(self) -> int:
+        """Of all ranks."""
         return self.ranks * self.piece_bytes
 
     @property
     def file_bytes(self) -> int:
+        """Of all variables."""
         return self.variables * self.variable_bytes
 
     @property
     def aggregators(self) -> int:
+        """Ranks that write in libraries."""
         return max(1, self.ranks // self.ranks_an_aggregator)
 
 
@@ -98,7 +101,13 @@ def files_in_turns(machine: Machine, work: Workload, files: int, parts: int = 1)
     striping = Striping(1, machine.stripe_bytes)
     opens = work.ranks - files
     return Schedule(
-        rounds(), Order.chained, chains=files, creates=files, opens=opens, handoff_s=machine.message_s, striping=striping
+        rounds(),
+        Order.chained,
+        chains=files,
+        creates=files,
+        opens=opens,
+        handoff_s=machine.message_s,
+        striping=striping,
     )
 
 
@@ -160,7 +169,7 @@ def one_dataset(machine: Machine, work: Workload, library_s: float = 0.0) -> Sch
 
 
 def engine_windows(machine: Machine, work: Workload, choice: Choice, align: int) -> Schedule:
-    """Sidestream's writers: together they write a window of the file, a buffer each, while the next one is exchanged."""
+    """Sidestream's writers: together they write a window of the file, a buffer each, while the next is exchanged."""
     doors = spread_doors(machine, work.ranks, choice.aggregators)
     buffer = choice.buffer_bytes
 
@@ -207,7 +216,9 @@ def aligned(machine: Machine, work: Workload, choice: Choice | None = None) -> S
 Method = Callable[[Machine, Workload], Schedule]
 METHODS: dict[str, Method] = {
     "independent": independent,
-    "HDF5 independent": lambda machine, work: replace(independent(machine, work), fixed_s=machine.library_seconds(work.ranks)),
+    "HDF5 independent": lambda machine, work: replace(
+        independent(machine, work), fixed_s=machine.library_seconds(work.ranks)
+    ),
     "HDF5 collective": lambda machine, work: collective(machine, work, machine.library_seconds(work.ranks)),
     "HDF5 collective 5-D": lambda machine, work: one_dataset(machine, work, machine.library_seconds(work.ranks)),
     "PnetCDF blocking": collective,

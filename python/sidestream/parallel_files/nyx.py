@@ -1,4 +1,4 @@
-"""The study of files in the Nyx format (Friesen et al. 2016): how many of them, by the model beside what they published."""
+"""How many files a plot file in the Nyx format should have (Friesen et al. 2016), by the model beside what they had."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ COMPONENTS, BOX_CELLS = 10, 32
 MOST_RANKS = 8192
 GRIDS = (128, 256, 512, 1024, 2048)
 FILES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
-CALIBRATION = "the best speeds: 5 GiB/s of 512^3 cells and 20 GiB/s of 2048^3"
 BEST_GIB_PER_S = {512: 5.0, 2048: 20.0}
 
 
@@ -36,6 +35,7 @@ def speed(machine: Machine, cells: int, files: int, most_ranks: int = MOST_RANKS
 
 
 def best_speed(machine: Machine, cells: int) -> float:
+    """That of the best number of files."""
     return max(speed(machine, cells, files) for files in FILES if files <= ranks_of(cells))
 
 
@@ -45,7 +45,7 @@ def misfit(machine: Machine) -> Numbers:
 
 
 def calibrated(machine: Machine) -> Machine:
-    """The machine with the cost of creating a file and of a request that give what `CALIBRATION` names."""
+    """The machine with the cost of creating a file and of a request that give `BEST_GIB_PER_S`."""
     return fitted(machine, ("create_s", "request_s"), misfit)
 
 
@@ -70,7 +70,13 @@ def study(most_ranks: int = MOST_RANKS, machine: Machine = EDISON) -> dict[str, 
             rows.append({"cells": cells, "ranks": ranks, "files": files, "gib_per_s": gib_per_s})
     found = {cells: max(row["gib_per_s"] for row in rows if row["cells"] == cells) for cells in GRIDS}
     published = [
-        {"cells": cells, "published": wanted, "model": found[cells], "error": found[cells] / wanted - 1, "is_fitted": True}
+        {
+            "cells": cells,
+            "published": wanted,
+            "model": found[cells],
+            "error": found[cells] / wanted - 1,
+            "is_fitted": True,
+        }
         for cells, wanted in BEST_GIB_PER_S.items()
     ]
     return {

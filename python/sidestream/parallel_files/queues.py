@@ -40,5 +40,5 @@ def ticks(times: Numbers) -> Numbers:
 
 
 def shuffled(numbers: Indices, count: int) -> Indices:
-    """Places of numbers dealt in turns to `count` places, each turn beginning elsewhere, so that no stride meets few."""
+    """Numbers dealt in turns to `count` places, each turn beginning elsewhere, so that no stride meets few of them."""
     return (numbers + numbers // count * 37) % count

@@ -14,7 +14,7 @@ from .storage import Requests, Storage, Striping
 
 @dataclass(frozen=True)
 class Exchange:
-    """Messages of one round; numbers and bytes of the busiest sender and receiver, `receivers` spread over the nodes."""
+    """Messages of one round: those of the busiest sender and receiver, `receivers` spread over the nodes."""
 
     sender_bytes: float
     sender_messages: float
@@ -42,7 +42,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A way of writing: `rounds` in `order`, after `creates` files were made and `opens` further clients opened them."""
+    """A way of writing: `rounds` in `order`, after `creates` files were made and opened by `opens` further clients."""
 
     rounds: Iterable[Round]
     order: Order
@@ -71,6 +71,7 @@ class Outcome:
 
     @property
     def bandwidth(self) -> float:
+        """Bytes a second."""
         return self.bytes / self.seconds
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .machine import Machine
 from .queues import Indices, Numbers, serve, shuffled, ticks
@@ -26,6 +27,7 @@ class Requests:
 
     @property
     def bytes(self) -> int:
+        """Of all of them."""
         return int(self.sizes.sum())
 
 
@@ -116,12 +118,13 @@ class Storage:
         self.handovers += int(changed.sum())
         return taken
 
-    def _taken_over(self, keys: Indices, doors: Indices) -> Indices:
+    def _taken_over(self, keys: Indices, doors: Indices) -> NDArray[np.bool_]:
         """Which of these ascending extents another door holds."""
         if len(self.held) == 0:
             return np.zeros(len(keys), bool)
         place = np.minimum(np.searchsorted(self.held, keys), len(self.held) - 1)
-        return (self.held[place] == keys) & (self.holders[place] != doors)
+        taken: NDArray[np.bool_] = (self.held[place] == keys) & (self.holders[place] != doors)
+        return taken
 
     def _hold(self, keys: Indices, doors: Indices) -> None:
         kept = ~np.isin(self.held, keys, assume_unique=True)

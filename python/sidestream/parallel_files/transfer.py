@@ -1,4 +1,4 @@
-"""Transfers of a grid from ranks that compute to sidecars (Friesen et al. 2016), by the model beside what they published."""
+"""Transfers of a grid to sidecars (Friesen et al. 2016), by the model beside what they published."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ PUBLISHED_GIB_PER_S, PUBLISHED_RATIO = 58.0, 9
 BOX_MESSAGE_S = 2.782e-3  # fitted: of one message of a box, all that its handling takes; `calibrated`
 
 
-def seconds(machine: Machine, ranks: int, sidecars: int, cells: int, block: int, box_message_s: float | None = None) -> float:
+def seconds(
+    machine: Machine, ranks: int, sidecars: int, cells: int, block: int, box_message_s: float | None = None
+) -> float:
     """Of one transfer: the busiest of sender, receiver and the interfaces of the nodes of either group, which are
     filled one after another. With `box_message_s` each box sends a message a component, which takes so long at its
     ends; without, a pair of ranks that share cells one message."""
@@ -35,6 +37,7 @@ def seconds(machine: Machine, ranks: int, sidecars: int, cells: int, block: int,
 
 
 def point(machine: Machine, sweep: str, ranks: int, sidecars: int, cells: int, block: int) -> dict[str, Any]:
+    """Speeds of both ways [GiB/s]."""
     moved = 8 * COMPONENTS * cells**3 / GIB
     return {
         "sweep": sweep,
@@ -75,7 +78,7 @@ def best_ratio(rows: list[dict[str, Any]], way: str) -> float:
     chosen = [row for row in rows if row["sweep"] == "sidecars"]
     fastest = max(row[way] for row in chosen)
     best = next(row for row in chosen if row[way] > 0.999 * fastest)
-    return (best["ranks"] - best["sidecars"]) / best["sidecars"]
+    return float((best["ranks"] - best["sidecars"]) / best["sidecars"])
 
 
 def study(most_ranks: int = RANKS, machine: Machine = EDISON) -> dict[str, Any]:

@@ -64,10 +64,14 @@ def nyx(found: dict[str, Any]) -> Figure:
     axes = figure.subplots()
     for cells in dict.fromkeys(row["cells"] for row in found["rows"]):
         chosen = [row for row in found["rows"] if row["cells"] == cells]
-        axes.plot([row["files"] for row in chosen], [row["gib_per_s"] for row in chosen], marker="o", label=f"{cells}^3")
+        axes.plot(
+            [row["files"] for row in chosen], [row["gib_per_s"] for row in chosen], marker="o", label=f"{cells}^3"
+        )
     for row in found["published"]:
         axes.axhline(row["published"], color="black", linewidth=0.8, linestyle=":")
-        axes.annotate(f"best of {row['cells']}^3, published", (axes.get_xlim()[0], row["published"]), fontsize="x-small")
+        axes.annotate(
+            f"best of {row['cells']}^3, published", (axes.get_xlim()[0], row["published"]), fontsize="x-small"
+        )
     axes.set(xscale="log", yscale="log", xlabel="files", ylabel="speed [GiB/s]")
     files = list(dict.fromkeys(row["files"] for row in found["rows"]))
     axes.set_xticks(files, [f"{count:,}" for count in files])

@@ -56,7 +56,9 @@ def require_folder(folder: Path | None) -> None:
         probe.touch()
         probe.unlink()
     except OSError as problem:
-        raise Error(f"cannot write there: {problem.strerror}", folder, hint="choose another folder with --out") from problem
+        raise Error(
+            f"cannot write there: {problem.strerror}", folder, hint="choose another folder with --out"
+        ) from problem
 
 
 def run(request: CaseRequest) -> dict[str, Any]:
@@ -124,7 +126,11 @@ def _print_flash(found: dict[str, Any]) -> None:
             times = {(row["method"], row["ranks"]): row["seconds"] for row in chosen}
             methods = dict.fromkeys(row["method"] for row in chosen)
             lines = [[method, *(f"{times[method, count]:.3g}" for count in ranks)] for method in methods]
-            table(f"{title}, {content}, {found['machine']['name']}: s on so many ranks", ("method", *map(str, ranks)), lines)
+            table(
+                f"{title}, {content}, {found['machine']['name']}: s on so many ranks",
+                ("method", *map(str, ranks)),
+                lines,
+            )
     _print_ahead(found["machine"]["name"], found["ahead"])
     _print_ahead(found["ahead_elsewhere"]["machine"], found["ahead_elsewhere"]["rows"])
     columns = ("MiB a buffer", "ranks a writer", *list(found["sweep"][0])[2:])
@@ -160,7 +166,9 @@ def _print_nyx(found: dict[str, Any]) -> None:
     table("files of one plot file: GiB/s of so many cells", ("files", *(f"{cells}^3" for cells in grids)), lines)
     for row in found["published"]:
         words = "fitted" if row["is_fitted"] else f"{100 * row['error']:+.0f} %"
-        console.out().print(f"best of {row['cells']}^3: {row['model']:.3g} GiB/s, published {row['published']:.3g} ({words})")
+        console.out().print(
+            f"best of {row['cells']}^3: {row['model']:.3g} GiB/s, published {row['published']:.3g} ({words})"
+        )
     console.out().print(f"least loss over all grids: {found['default_files']} files")
 
 

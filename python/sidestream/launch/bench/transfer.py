@@ -63,7 +63,8 @@ def compare(report: dict[str, Any]) -> dict[str, Any]:
         point["gb_per_s"] = {way: 1e-9 * point["bytes"] / median(times[way]) for way in WAYS}
         for peer in WAYS[2:]:
             point[f"of {peer}"] = {
-                way: median(theirs / own for own, theirs in zip(times[way], times[peer], strict=True)) for way in WAYS[:2]
+                way: median(theirs / own for own, theirs in zip(times[way], times[peer], strict=True))
+                for way in WAYS[:2]
             }
     splits = [point for point in report["points"] if point["sweep"] == "sidecars"]
     best = max(splits, key=lambda point: point["gb_per_s"]["redistribution"])
@@ -99,5 +100,3 @@ def _print_measured(measured: dict[str, Any]) -> None:
     columns = ("sweep", "sidecars", "cells", "block", *(f"{way}: GB/s" for way in WAYS), "of bare", "of copy")
     table(f"{measured['ranks']} ranks, {measured['machine']}", columns, lines)
     console.out().print(f"fastest with {measured['best_ratio']:.3g} ranks that compute for each sidecar")
-
-
