@@ -87,9 +87,9 @@ class Bare {
     std::vector<MPI_Request> requests;
     for (auto& [sender, data] : incoming_) {
       requests.emplace_back();
-      comm::check(MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_DOUBLE, sender, 0, comm_.raw(),
-                            &requests.back()),
-                  "MPI_Irecv");
+      comm::check(
+          MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_DOUBLE, sender, 0, comm_.raw(), &requests.back()),
+          "MPI_Irecv");
     }
     if (peer_ >= 0) {
       requests.emplace_back();

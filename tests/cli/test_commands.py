@@ -99,7 +99,20 @@ OPTIONS = {
         )
     ],
     "halos mergers": ["--task", "-o"],
-    "bench io": ["-n", "--folder", "--repetitions", "--contents", "--formats", "--methods", "--model", "--json"],
+    "bench io": [
+        "-n",
+        "--folder",
+        "--repetitions",
+        "--contents",
+        "--formats",
+        "--methods",
+        "--model",
+        "--case",
+        "--most-ranks",
+        "--out",
+        "--json",
+    ],
+    "bench transfer": ["-n", "--cells", "--block", "--components", "--sidecars", "--model", "--most-ranks", "--out"],
     "bench fft": [
         "-n",
         "--cells",
