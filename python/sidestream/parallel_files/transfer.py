@@ -64,7 +64,7 @@ def calibrated(machine: Machine) -> float:
 
 def points(machine: Machine, ranks: int) -> Iterator[dict[str, Any]]:
     """(a) sidecars from 1/128 to 1/2 of the ranks, (b) grids from 128^3 at one split, (c) blocks of 16^3 to 128^3."""
-    for share in (128, 64, 32, 16, 10, 8, 4, 2):
+    for share in (128, 64, 32, 16, 8, 4, 2):
         yield point(machine, "sidecars", ranks, max(1, ranks // share), CELLS, BLOCK)
     fixed = max(1, round(ranks / (1 + PUBLISHED_RATIO)))
     for cells in (128, 256, 512, 1024, 2048):

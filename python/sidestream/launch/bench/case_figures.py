@@ -60,7 +60,7 @@ def nyx(found: dict[str, Any]) -> Figure:
     """Speeds of plot files by the number of their files, a line for each grid."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 5), layout="constrained")
+    figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     for cells in dict.fromkeys(row["cells"] for row in found["rows"]):
         chosen = [row for row in found["rows"] if row["cells"] == cells]
@@ -69,16 +69,15 @@ def nyx(found: dict[str, Any]) -> Figure:
         )
     for row in found["published"]:
         axes.axhline(row["published"], color="black", linewidth=0.8, linestyle=":")
-        axes.annotate(
-            f"best of {row['cells']}^3, published", (axes.get_xlim()[0], row["published"]), fontsize="x-small"
-        )
+        words = f"best of {row['cells']}^3, published"
+        axes.text(8192, 1.05 * row["published"], words, ha="right", fontsize="x-small")
     axes.set(xscale="log", yscale="log", xlabel="files", ylabel="speed [GiB/s]")
     files = list(dict.fromkeys(row["files"] for row in found["rows"]))
     axes.set_xticks(files, [f"{count:,}" for count in files])
     axes.minorticks_off()
     axes.set(title="MODEL of plot files in the Nyx format by the number of files (as Figure 5)")
     axes.grid(alpha=0.3)
-    axes.legend(title="cells")
+    axes.legend(title="cells", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
