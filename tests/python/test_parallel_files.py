@@ -98,6 +98,15 @@ def test_a_lock_changes_hands_where_two_clients_share_an_extent_and_nowhere_else
     assert (shared.handovers, apart.handovers) == (1, 0)
 
 
+def test_a_lock_that_changes_hands_costs_its_handover() -> None:
+    pair = requests([0, MIB // 2], [MIB // 2] * 2, [0, 1])
+    dear, free = Storage(PLAIN, 2), Storage(replace(PLAIN, handover_s=0.0), 2)
+
+    difference = dear.process(pair, np.zeros(2)).max() - free.process(pair, np.zeros(2)).max()
+
+    assert difference == pytest.approx(PLAIN.handover_s)
+
+
 def test_a_lock_is_remembered_from_batch_to_batch() -> None:
     storage = Storage(PLAIN, 3)
     for door in (0, 1, 1, 0):
@@ -181,6 +190,13 @@ def test_the_same_question_has_the_same_answer() -> None:
     work = Workload(512, 374_480, 3)
 
     assert outcome(INTREPID, work, "independent") == outcome(INTREPID, work, "independent")
+
+
+def test_ours_stands_beside_the_fastest_other() -> None:
+    times = {"independent": 9.0, "PnetCDF 5-D": 4.0, "Sidestream, a writer a buffer": 1.0, flash.OURS: 2.0}
+    rows = [{"content": "c", "ranks": 16, "method": method, "seconds": took} for method, took in times.items()]
+
+    assert flash.ahead(rows) == [{"content": "c", "ranks": 16, "best": "PnetCDF 5-D", "factor": 2.0}]
 
 
 @pytest.mark.parametrize("machine", [INTREPID, EDISON], ids=lambda machine: machine.name)
