@@ -34,6 +34,31 @@ def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:
     assert (tmp_path / "out/flash.png").stat().st_size > 10_000
 
 
+def test_buffers_and_writers_are_swept(tmp_path: Path) -> None:
+    words = (
+        "--contents",
+        "checkpoint",
+        "--formats",
+        "raw",
+        "--methods",
+        "aggregated",
+        "--blocks",
+        8,
+        "--repetitions",
+        1,
+    )
+    done = command(tmp_path, "bench", "io", "-n", 2, *words, "--buffers", "1,4", "--aggregators", "1,2", "--json")
+
+    assert done.returncode == 0, done.stderr
+    cases = {case["method"]: case["calls"] for case in json.loads(done.stdout)["cases"] if case["format"] == "raw"}
+    assert set(cases) == {
+        f"aggregated, {mib} MiB, {writers}" for mib in (1, 4) for writers in ("1 writer", "2 writers")
+    }
+    assert cases["aggregated, 4 MiB, 1 writer"]["writing_ranks"] == 1
+    assert cases["aggregated, 1 MiB, 2 writers"]["largest"] <= 2**20
+    assert 2**20 < cases["aggregated, 4 MiB, 2 writers"]["largest"] <= 2**22
+
+
 def test_the_nyx_study_is_measured_in_boxes_of_32_cells(tmp_path: Path) -> None:
     done = command(tmp_path, "bench", "io", "--case", "nyx", *TINY, "--json")
 
@@ -65,6 +90,9 @@ def test_a_case_by_the_model_alone_is_a_table(case: str, tmp_path: Path) -> None
         (["--case", "nyx", "--blocks", 0], 2, "0 blocks are nothing to write"),
         (["--case", "nyx", "-n", 0], 2, "0 ranks cannot write anything"),
         (["--out", "figures"], 2, "--out is for a case"),
+        (["--buffers", "4,x"], 2, "--buffers 4,x: `x` cannot be tried"),
+        (["--buffers", "0"], 2, "--buffers 0: `0` cannot be tried"),
+        (["-n", 2, "--aggregators", "1,3"], 2, "--aggregators 1,3: `3` cannot be tried"),
     ],
     ids=str,
 )

@@ -110,6 +110,8 @@ OPTIONS = {
         "--case",
         "--most-ranks",
         "--out",
+        "--buffers",
+        "--aggregators",
         "--json",
     ],
     "bench transfer": ["-n", "--cells", "--block", "--components", "--sidecars", "--model", "--most-ranks", "--out"],

@@ -53,6 +53,14 @@ def io(
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="NAMES", help="Only these methods, with commas between.")
     ] = None,
+    buffers: Annotated[
+        str | None,
+        typer.Option("--buffers", metavar="MIB", help="Of the method aggregated, each in turn: 4,16,64."),
+    ] = None,
+    aggregators: Annotated[
+        str | None,
+        typer.Option("--aggregators", metavar="NUMBERS", help="Ranks that write in it, each in turn: 1,2."),
+    ] = None,
     model: Annotated[
         bool,
         typer.Option("--model", help="Charge the time of a model of a parallel file system, instead of measuring."),
@@ -95,6 +103,8 @@ def io(
         raise UsageError(f"{blocks} blocks are nothing to write", hint="--blocks takes 1 or more")
     if repetitions < 1:
         raise UsageError(f"{repetitions} repetitions measure nothing", hint="--repetitions takes 1 or more")
+    _require_counts("buffers", buffers, 1024)
+    _require_counts("aggregators", aggregators, ranks or 4)
     request = benchmark.BenchRequest(
         ranks=ranks or 4,
         folder=folder,
@@ -103,6 +113,8 @@ def io(
         contents=contents,
         formats=formats,
         methods=methods,
+        buffers=buffers,
+        aggregators=aggregators,
         model=model and case is None,
         launcher=launcher,
     )
@@ -113,6 +125,12 @@ def io(
     report = benchmark.measure(request)
     console.print_json(report) if as_json else benchmark.print_report(report)
     return 1 if any("error" in case for case in report["cases"]) else 0
+
+
+def _require_counts(option: str, words: str | None, most: int) -> None:
+    for word in (words or "1").split(","):
+        if not word.isdecimal() or not 1 <= int(word) <= most:
+            raise UsageError(f"--{option} {words}: `{word}` cannot be tried", hint=f"--{option} takes 1 to {most}")
 
 
 def _study(request: CaseRequest, as_json: bool) -> int:

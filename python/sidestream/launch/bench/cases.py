@@ -16,6 +16,7 @@ from .case_figures import FIGURES
 CASES = ("flash", "nyx")
 FLASH_FORMATS = "flash,flash-5d,flash-netcdf,flash-netcdf-5d"
 FLASH_BLOCKS = (32, 11)  # a rank: of the layout study, and of the scaling study
+FLASH_BUFFERS = "4,16,64"  # MiB
 NYX_BLOCKS, NYX_BLOCK = 8, 32
 MODEL_NOTE = "times at scale are those of a MODEL, not measured"
 
@@ -74,8 +75,12 @@ def run(request: CaseRequest) -> dict[str, Any]:
 def _measured(request: CaseRequest) -> list[dict[str, Any]]:
     if request.case == "flash":
         blocks = FLASH_BLOCKS if request.blocks is None else (request.blocks,)
-        formats = request.bench.formats or FLASH_FORMATS
-        return [io.measure(replace(request.bench, blocks=count, formats=formats)) for count in blocks]
+        swept = {
+            "formats": request.bench.formats or FLASH_FORMATS,
+            "buffers": request.bench.buffers or FLASH_BUFFERS,
+            "aggregators": request.bench.aggregators or ",".join(map(str, sorted({1, request.bench.ranks}))),
+        }
+        return [io.measure(replace(request.bench, blocks=count, **swept)) for count in blocks]
     blocks_a_rank = request.blocks or NYX_BLOCKS
     bench = replace(request.bench, blocks=blocks_a_rank, block=NYX_BLOCK, contents="checkpoint")
     return [io.measure(replace(bench, formats=request.bench.formats or "nyx,files"))]
