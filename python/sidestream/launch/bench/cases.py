@@ -75,7 +75,7 @@ def run(request: CaseRequest) -> dict[str, Any]:
 def _measured(request: CaseRequest) -> list[dict[str, Any]]:
     if request.case == "flash":
         blocks = FLASH_BLOCKS if request.blocks is None else (request.blocks,)
-        swept = {
+        swept: dict[str, Any] = {
             "formats": request.bench.formats or FLASH_FORMATS,
             "buffers": request.bench.buffers or FLASH_BUFFERS,
             "aggregators": request.bench.aggregators or ",".join(map(str, sorted({1, request.bench.ranks}))),
