@@ -68,8 +68,11 @@ def is_log(name: str) -> bool:
 
 def sha256_of(path: Path) -> str:
     """That of the bytes of a file."""
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while piece := file.read(1 << 22):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def dated(file: ArchivedFile, path: Path) -> ArchivedFile:

@@ -127,9 +127,7 @@ def verify(dest: Dest, as_json: Json = False) -> None:
         manifest, verdicts = checking.verify(place)
     damaged = [verdict for verdict in verdicts if not verdict.is_good]
     if as_json:
-        lines = [
-            {"part": v.part.name, "kind": v.part.kind, "is_good": v.is_good, "faults": v.faults} for v in verdicts
-        ]
+        lines = [{"part": v.part.name, "kind": v.part.kind, "is_good": v.is_good, "faults": v.faults} for v in verdicts]
         console.print_json({"is_complete": manifest.is_complete, "parts": lines})
     else:
         for verdict in verdicts:

@@ -17,7 +17,7 @@ from .archive import archive
 from .attack import attack
 from .bench import bench
 from .conformance import conformance
-from .doctor import doctor
+from .doctor import doctor, doctor_io
 from .halos import halos
 from .later import analyze
 from .options import Json, Settings
@@ -384,6 +384,7 @@ app.command(short_help="Do a task of a run that goes on, in another job.")(attac
 app.add_typer(archive, short_help="Copy runs to other places, and get parts of them back.")
 app.add_typer(steer, short_help="Change a run that goes on: knobs, pauses, checkpoints.")
 app.command(short_help="Look whether all that a run needs is here.")(doctor)
+app.command(name="doctor-io", short_help="Name what is bad in how a run writes its files.")(doctor_io)
 app.command(short_help="Run a program that opens a session, and look whether it does so rightly.")(conformance)
 app.command(short_help="Make keys for streams that other machines can reach.")(keys)
 app.command(short_help="Kill, damage and starve small runs, and see that nothing is lost.")(attack)
