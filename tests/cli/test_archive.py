@@ -30,8 +30,8 @@ case "$*" in
   *) link= ;;
 esac
 case "$link" in
-  cut) head -c THROUGH | sh -c "$*" ;;
-  hangs) { head -c THROUGH; sleep 600; } | sh -c "$*" ;;
+  cut) stdbuf -o0 head -c THROUGH | sh -c "$*" ;;
+  hangs) { stdbuf -o0 head -c THROUGH; sleep 600; } | sh -c "$*" ;;
   down) echo "ssh: connect to host $host port 22: No route to host" >&2; exit 255 ;;
   *) exec sh -c "$*" ;;
 esac
@@ -129,6 +129,7 @@ def test_of_a_copy_that_was_cut_only_the_rest_travels(run: Path, sidestream: Com
     assert unfinished.returncode == 1
     assert report["travelled_bytes"] < report["bytes"] - THROUGH / 2
     assert (there / LARGE).read_bytes() == (run / LARGE).read_bytes()
+    assert (there / LARGE).stat().st_mode == (run / LARGE).stat().st_mode
     assert sidestream("archive", "verify", f"store:{there}").returncode == 0
 
 
@@ -136,17 +137,19 @@ def test_of_a_copy_that_was_killed_only_the_rest_travels(run: Path, sidestream: 
     (run / LARGE).write_bytes(np.random.default_rng(1).bytes(LARGE_BYTES))
     there = run.parent / "there"
     link.write_text("hangs")
-    arriving = there / ".arriving" / LARGE
+    arriving = there / ".arriving"
     words = [sys.executable, "-m", "sidestream", "archive", str(run), f"store:{there}", "--wait"]
 
     with subprocess.Popen(words, start_new_session=True) as process:
-        limit = time.monotonic() + 120
-        while not arriving.exists() or arriving.stat().st_size < THROUGH / 2:
-            assert time.monotonic() < limit
-            assert process.poll() is None
-            time.sleep(0.05)
-        second = sidestream("archive", run, f"store:{there}", "--wait")
-        os.killpg(process.pid, signal.SIGKILL)
+        try:
+            limit = time.monotonic() + 50
+            while sum(path.stat().st_size for path in arriving.rglob("*") if path.is_file()) < THROUGH / 2:
+                assert time.monotonic() < limit
+                assert process.poll() is None
+                time.sleep(0.05)
+            second = sidestream("archive", run, f"store:{there}", "--wait")
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
     link.unlink()
     report = archived(sidestream, run, f"store:{there}")
 
@@ -233,7 +236,7 @@ def test_parts_come_back_without_the_rest(run: Path, sidestream: CommandLine, li
     there = f"store:{run.parent / 'there'}"
     archived(sidestream, run, there)
 
-    done = sidestream("archive", "get", there, "plt00007", "results/*/00020.nc", "--to", "b a:ck")
+    done = sidestream("archive", "get", there, "plt00007", "results/*/000020.nc", "--to", "b a:ck")
     again = sidestream("archive", "get", there, "plt00007", "--to", "b a:ck")
 
     assert done.returncode == 0, done.stderr
@@ -243,7 +246,7 @@ def test_parts_come_back_without_the_rest(run: Path, sidestream: CommandLine, li
     for path in back.rglob("*"):
         assert path.is_dir() or path.read_bytes() == (run / path.relative_to(back)).read_bytes()
     assert (back / "plt00007/Header").exists()
-    assert {path.name for path in back.rglob("*.nc")} == {"00020.nc"}
+    assert {path.name for path in back.rglob("*.nc")} == {"000020.nc"}
 
 
 def test_what_is_asked_for_wrongly_is_refused(run: Path, sidestream: CommandLine) -> None:
@@ -309,3 +312,25 @@ def test_a_full_disk_is_told_of_and_the_copy_goes_on_with_room(run: Path, sidest
         assert sidestream("archive", "verify", "disk/there").returncode == 0
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_what_comes_damaged_is_sent_again_and_never_counts(
+    times: int, run: Path, sidestream: CommandLine, link: Path
+) -> None:
+    there = run.parent / "there"
+    counter = run.parent / "count"
+    program = run.parent / "programs/rsync"
+    hurt = f'printf x | dd of="{there}/.arriving/chk00050.hdf5_chk" bs=1 seek=9000 conv=notrunc 2>/dev/null'
+    program.write_text(
+        f'#!/bin/sh\n{shutil.which("rsync")} "$@" || exit $?\n'
+        f'echo >> {counter}; if [ "$(wc -l < {counter})" -le {times} ]; then {hurt}; fi\n'
+    )
+    program.chmod(0o755)
+
+    done = sidestream("archive", run, there, "--wait")
+
+    assert done.returncode == (0 if times == 1 else 1), done.stderr
+    assert times == 1 or "a copy has other bytes than the run, 3 times in turn" in done.stderr
+    assert (there / "chk00050.hdf5_chk").exists() == (times == 1)
+    assert sidestream("archive", "verify", there).returncode == (0 if times == 1 else 1)

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,7 +126,7 @@ def carry(source: str, target: str, names: Sequence[str]) -> int:
         the bytes that went from here to there and back.
     """
     need_rsync()
-    options = ["--from0", "--files-from=-", "--times", "--copy-links", "--append-verify", "--protect-args"]
+    options = ["--from0", "--files-from=-", "--times", "--perms", "--copy-links", "--append-verify", "--protect-args"]
     options += ["--stats", "--no-human-readable", f"--timeout={SILENCE_S}", f"--rsh={shlex.join(SSH)}"]
     done = _call(["rsync", *options, "--", source, target], _joined(names))
     if done.returncode not in (0, VANISHED):
@@ -135,10 +136,16 @@ def carry(source: str, target: str, names: Sequence[str]) -> int:
 
 
 def _call(command: list[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
-    try:
-        return subprocess.run(command, input=given, capture_output=True, env=os.environ | {"LC_ALL": "C"})
-    except FileNotFoundError as problem:
-        raise Error(f"there is no `{command[0]}` on the PATH", hint=f"install `{command[0]}`") from problem
+    # What it prints goes to files: the end of a pipe would only come with that of all that a dead link has left behind.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        environment = os.environ | {"LC_ALL": "C"}
+        try:
+            done = subprocess.run(command, input=given, stdout=output, stderr=errors, env=environment)
+        except FileNotFoundError as problem:
+            raise Error(f"there is no `{command[0]}` on the PATH", hint=f"install `{command[0]}`") from problem
+        output.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess(command, done.returncode, output.read(), errors.read())
 
 
 def _joined(names: Iterable[str]) -> bytes:
