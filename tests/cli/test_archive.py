@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from calls import program
 from fixtures import CommandLine
 
 DATA = Path(__file__).parents[1] / "data"
@@ -334,3 +335,20 @@ def test_what_comes_damaged_is_sent_again_and_never_counts(
     assert times == 1 or "a copy has other bytes than the run, 3 times in turn" in done.stderr
     assert (there / "chk00050.hdf5_chk").exists() == (times == 1)
     assert sidestream("archive", "verify", there).returncode == (0 if times == 1 else 1)
+
+
+def test_a_run_that_was_fetched_goes_on(tmp_path: Path, real_sidestream: CommandLine) -> None:
+    (tmp_path / "box.toml").write_text(
+        'simulation = "sod"\nrun.max_steps = 2\nmesh = { cells = [16, 16, 16], block = 8 }\n'
+        "output.checkpoint = { every = 1 }\n"
+    )
+    program(tmp_path, 2, "box.toml", "--out", "run", "--quiet")
+    archived(real_sidestream, "run", "there")
+    shutil.rmtree(tmp_path / "run")
+
+    fetched = real_sidestream("archive", "get", "there", "*", "--to", "run")
+    done = program(tmp_path, 1, "box.toml", "--set", "run.max_steps=3", "--out", "run", "--restart", "--quiet")
+
+    assert fetched.returncode == 0, fetched.stderr
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run/chk00003.hdf5_chk").exists()
