@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calls import program
+from calls import program, running
 from fixtures import CommandLine
 
 DATA = Path(__file__).parents[1] / "data"
@@ -335,6 +335,40 @@ def test_what_comes_damaged_is_sent_again_and_never_counts(
     assert times == 1 or "a copy has other bytes than the run, 3 times in turn" in done.stderr
     assert (there / "chk00050.hdf5_chk").exists() == (times == 1)
     assert sidestream("archive", "verify", there).returncode == (0 if times == 1 else 1)
+
+
+def test_what_the_run_removes_meanwhile_is_no_error(run: Path, sidestream: CommandLine, link: Path) -> None:
+    real = shutil.which("rsync")
+    removal = f"rm -rf {run}/chk00050.hdf5_chk {run}/plt00007/Level_1"
+    (run.parent / "programs/rsync").write_text(f'#!/bin/sh\n{removal}\nexec {real} "$@"\n')
+    (run.parent / "programs/rsync").chmod(0o755)
+
+    report = archived(sidestream, run, "there")
+
+    assert report["gone"] == ["chk00050.hdf5_chk", "plt00007"]
+    assert sidestream("archive", "verify", "there").returncode == 0
+    assert not (run.parent / "there/plt00007").exists()
+
+
+def test_of_a_run_that_goes_on_every_copy_is_good(tmp_path: Path, real_sidestream: CommandLine) -> None:
+    (tmp_path / "box.toml").write_text(
+        'simulation = "sod"\nrun.max_steps = 100000\nmesh = { cells = [16, 16, 16], block = 8 }\n'
+        "sod.end = 1e9\noutput.checkpoint = { every = 1, keep = 1 }\n"
+    )
+    with running(tmp_path, 2, "box.toml", "--out", "run", "--quiet") as process:
+        limit = time.monotonic() + 60
+        while not list(tmp_path.glob("run/chk*")):
+            assert time.monotonic() < limit
+            time.sleep(0.1)
+        for _ in range(3):
+            archived(real_sidestream, "run", "there")
+            checked = real_sidestream("archive", "verify", "there")
+            assert checked.returncode == 0, checked.stdout
+        assert process.poll() is None
+
+    verdicts = json.loads(real_sidestream("verify", "there", "-n", 1, "--json").stdout)
+    assert verdicts
+    assert all(verdict["is_good"] for verdict in verdicts)
 
 
 def test_a_run_that_was_fetched_goes_on(tmp_path: Path, real_sidestream: CommandLine) -> None:

@@ -57,6 +57,8 @@ def described(run: Path, part: Part, outputs: dict[str, Output]) -> Part:
         if part.kind == "result":
             return replace(part, format="netcdf", step=_step_of(path), units=_units_of(path))
     except (Error, OSError) as problem:
+        if not path.exists():  # the run has removed it since
+            return part
         return replace(part, problem=problem.what if isinstance(problem, Error) else str(problem))
     return part
 
@@ -83,6 +85,8 @@ def dated(file: ArchivedFile, path: Path) -> ArchivedFile:
 
 def _names_in(run: Path) -> Iterator[str]:
     def refuse(problem: OSError) -> None:
+        if isinstance(problem, FileNotFoundError):  # the run has removed it meanwhile
+            return
         raise Error(f"a folder of the run cannot be read: {problem.strerror}", problem.filename or run) from problem
 
     for folder, folders, files in os.walk(run, onerror=refuse):

@@ -93,8 +93,8 @@ class Place:
         self.shell(f'mkdir -p -- "$1/{ARRIVING}"')
 
     def sweep(self) -> None:
-        """Removes the folder of files on their way, once there are none."""
-        self.shell(f'cd -- "$1" && find {ARRIVING} -type d -empty -delete', is_tried=True)
+        """Removes the folder of files on their way, with what nobody waits for any more."""
+        self.shell(f'rm -rf -- "$1/{ARRIVING}"')
 
     def for_rsync(self, below: str = "") -> str:
         """The folder as rsync takes it."""
@@ -127,7 +127,13 @@ def carry(source: str, target: str, names: Sequence[str]) -> int:
     """
     need_rsync()
     options = ["--from0", "--files-from=-", "--times", "--perms", "--copy-links", "--append-verify", "--protect-args"]
-    options += ["--stats", "--no-human-readable", f"--timeout={SILENCE_S}", f"--rsh={shlex.join(SSH)}"]
+    options += [
+        "--ignore-missing-args",
+        "--stats",
+        "--no-human-readable",
+        f"--timeout={SILENCE_S}",
+        f"--rsh={shlex.join(SSH)}",
+    ]
     done = _call(["rsync", *options, "--", source, target], _joined(names))
     if done.returncode not in (0, VANISHED):
         raise Error(f"the copy was cut: {_cause(done.stderr)}", target, CUT)
