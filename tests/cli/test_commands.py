@@ -40,6 +40,7 @@ HELP = [
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 HELP += [["regions"], ["regions", "classify"]]
+HELP += [["archive"], ["archive", "put"], ["archive", "list"], ["archive", "verify"], ["archive", "get"], ["doctor-io"]]
 HELP += [["view"], ["movie"], ["display"]]
 WRONG = {
     "unknown-command": ["rnu"],

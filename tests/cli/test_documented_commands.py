@@ -223,6 +223,14 @@ BUILT = "tests/python/test_new.py::test_what_is_made_passes_its_test"
 # What tests run that have more to say about it, by a pattern of the command.
 BY_ANOTHER_TEST = {
     r"sidestream conformance -- .*": "tests/cli/test_conformance.py::test_a_good_program_passes",
+    r"sidestream archive .* --wait": (
+        "tests/cli/test_archive.py::test_everything_with_a_final_name_is_copied_and_described"
+    ),
+    r"sidestream archive runs/demo \S+": "tests/cli/test_archive.py::test_a_copy_goes_on_when_the_command_has_ended",
+    r"sidestream archive (list|verify) .*": (
+        "tests/cli/test_archive.py::test_damage_is_named_in_every_kind_of_file_and_mended"
+    ),
+    r"sidestream archive get .*": "tests/cli/test_archive.py::test_parts_come_back_without_the_rest",
     r"sidestream halos find density.npy .*": (
         "tests/cli/test_plain_arrays.py::test_halos_of_an_array_are_those_of_the_function"
     ),
@@ -311,7 +319,7 @@ def test_the_command_line_understands_it(shown: Command) -> None:
     entry, words = ENTRY, words_of(shown.line)[1:]
     while hasattr(entry, "commands"):
         words = words[sum(parameter.param_type_name == "argument" for parameter in entry.params) :]
-        entry = entry.commands[words.pop(0)]
+        name, entry, words = entry.resolve_command(entry.context_class(entry), words)
 
     entry.make_context(entry.name, [word for word in words if not word.startswith("$")])
 

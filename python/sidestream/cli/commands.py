@@ -13,10 +13,11 @@ import typer
 from .. import console
 from ..error import UsageError
 from . import files
+from .archive import archive
 from .attack import attack
 from .bench import bench
 from .conformance import conformance
-from .doctor import doctor
+from .doctor import doctor, doctor_io
 from .halos import halos
 from .later import analyze
 from .options import Json, Settings
@@ -53,6 +54,7 @@ app = typer.Typer(
     "  sidestream info runs/cosmology                    what is in a folder or file\n"
     "  sidestream verify runs/cosmology                  is every plot file and checkpoint good?\n"
     "  sidestream convert plt00120 new --format flash    a file in another format\n"
+    "  sidestream archive runs/cosmology HOST:FOLDER     a copy in another place\n"
     "  sidestream halos find plt00120                    the halos in a file\n"
     "  sidestream zoom runs/box --halo 20811 > zoom.toml one halo again, with finer particles\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
@@ -379,8 +381,10 @@ app.command(short_help="Check every checksum of a file, or of all files of a run
 app.command(short_help="Run a configuration with keys varied: a family of runs.")(sweep)
 app.command(short_help="Draw runs beside measurements; chi squared.")(compare)
 app.command(short_help="Do a task of a run that goes on, in another job.")(attach)
+app.add_typer(archive, short_help="Copy runs to other places, and get parts of them back.")
 app.add_typer(steer, short_help="Change a run that goes on: knobs, pauses, checkpoints.")
 app.command(short_help="Look whether all that a run needs is here.")(doctor)
+app.command(name="doctor-io", short_help="Name what is bad in how a run writes its files.")(doctor_io)
 app.command(short_help="Run a program that opens a session, and look whether it does so rightly.")(conformance)
 app.command(short_help="Make keys for streams that other machines can reach.")(keys)
 app.command(short_help="Kill, damage and starve small runs, and see that nothing is lost.")(attack)

@@ -1,0 +1,107 @@
+"""Archives looked at where they lie, and parts of them fetched."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..error import Error, UsageError
+from .contents import sha256_of
+from .manifest import ArchivedFile, Manifest, Part, manifest_of
+from .place import ARRIVING, Place, carry
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of a part: what is wrong with each of its files, by name; good where nothing is."""
+
+    part: Part
+    faults: dict[str, str]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all of its files are as they were archived."""
+        return not self.faults
+
+
+def verify(place: Place) -> tuple[Manifest, list[Verdict]]:
+    """Reads every file of an archive where it lies and compares it with the manifest; nothing is fetched."""
+    manifest = manifest_of(place)
+    names = [file.name for part in manifest.parts.values() for file in part.files]
+    sizes, checksums = place.sizes(names), place.checksums(names)
+
+    def faults(part: Part) -> dict[str, str]:
+        found = {file.name: _fault(file, sizes, checksums) for file in part.files}
+        return {name: fault for name, fault in found.items() if fault}
+
+    return manifest, [Verdict(part, faults(part)) for part in manifest.parts.values()]
+
+
+def get(place: Place, wanted: Sequence[str], target: Path) -> list[Part]:
+    """Fetches parts into a folder, under the names that they have in the run; each appears when it is whole and good.
+
+    Args:
+        place: of the archive.
+        wanted: names of parts, folders of them, or patterns such as `results/halos/*.nc`.
+        target: the folder; it is made if need be.
+
+    Raises:
+        Error: there is no such part, a copy is damaged in the archive, or something else has its name in the folder.
+    """
+    parts = chosen(manifest_of(place), wanted)
+    missing = [file for part in parts for file in part.files if not _is_here(target, file)]
+    if not missing:
+        return parts
+    arriving = target.resolve() / ARRIVING
+    arriving.mkdir(parents=True, exist_ok=True)
+    carry(place.for_rsync(), f"{arriving}/", [file.name for file in missing])
+    for file in missing:
+        there = arriving / file.name
+        if not there.is_file() or sha256_of(there) != file.sha256:
+            there.unlink(missing_ok=True)
+            hint = "`sidestream archive verify` names all that is; archive the run again where it is still there"
+            raise Error("the copy in the archive is damaged", f"{place}, {file.name}", hint)
+    here = Place(str(target.resolve()))
+    here.keep_arrived([file.name for file in missing])
+    here.sweep()
+    return parts
+
+
+def chosen(manifest: Manifest, wanted: Sequence[str]) -> list[Part]:
+    """The parts that names, folders and patterns mean, each once."""
+    found: dict[str, Part] = {}
+    for word in wanted:
+        name = word.rstrip("/")
+        parts = {
+            part.name: part
+            for part in manifest.parts.values()
+            if part.name == name or part.name.startswith(f"{name}/") or fnmatch.fnmatchcase(part.name, name)
+        }
+        if not parts:
+            near = difflib.get_close_matches(name, manifest.parts, 1)
+            hint = f"did you mean `{near[0]}`?" if near else "`sidestream archive list DEST` says what there is"
+            raise UsageError(f"the archive has no part `{word}`", hint=hint)
+        found |= parts
+    return list(found.values())
+
+
+def _fault(file: ArchivedFile, sizes: dict[str, int], checksums: dict[str, str]) -> str:
+    if file.name not in sizes:
+        return "is not there"
+    if sizes[file.name] != file.bytes:
+        return f"has {sizes[file.name]} bytes instead of {file.bytes}"
+    if file.name not in checksums:
+        return "cannot be read"
+    return "" if checksums[file.name] == file.sha256 else "has other bytes than were archived"
+
+
+def _is_here(target: Path, file: ArchivedFile) -> bool:
+    path = target / file.name
+    if not path.exists():
+        return False
+    if path.is_file() and sha256_of(path) == file.sha256:
+        return True
+    raise UsageError("something else has the name of an archived file", path, "give another folder with --to")

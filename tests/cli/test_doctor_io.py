@@ -1,0 +1,94 @@
+"""`sidestream doctor-io` names bad I/O with the option that mends it, and nothing where files are written well."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from fixtures import CommandLine
+from sidestream.launch.launcher import find_program
+
+GOOD = {"files": 2, "writes": 5, "bytes_written": 4e7, "write_sizes": {"<100": 1, "4M-10M": 4}, "verify_s": 0.0}
+SMALL = {"files": 4, "writes": 400, "bytes_written": 4e6, "write_sizes": {"10K-100K": 390, "1K-10K": 10}}
+MANY = {"files": 4000, "writes": 4000, "bytes_written": 4e9, "write_sizes": {"1M-4M": 4000}}
+SLOW = GOOD | {"verify_s": 0.4}
+
+
+def write(run: Path, table: str, event: dict, ranks: int = 4) -> None:
+    run.mkdir()
+    (run / "config.toml").write_text(table)
+    events = [{"event": "run_start", "t": 0, "ranks": ranks, "tasks": []}, {"t": 1, "step": 1} | event]
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+
+
+def output(io: dict, form: str = "sidestream", path: str = "run/chk00001.hdf5_chk") -> dict:
+    return {"event": "checkpoint", "path": path, "format": form, "bytes": 4e7, "write_s": 1.0, "io": io}
+
+
+FALLEN = {
+    "event": "checkpoint_failed",
+    "message": "HDF5 wrote an array independently that it was asked to write collectively: a conversion",
+}
+CASES = {
+    "small": ("automatic", output(SMALL), 'method = "aggregated" in [output.checkpoint]'),
+    "independent": ("mpiio-independent", output(GOOD), 'method = "engine" in [output.checkpoint]'),
+    "many files": ("automatic", output(MANY, "nyx"), "files = 1 in [output.checkpoint]"),
+    "fallback": ("hdf5-collective", FALLEN, 'method = "engine" in [output.checkpoint]'),
+    "read back": ("hdf5-collective", output(SLOW), 'method = "engine" in [output.checkpoint]'),
+}
+
+
+@pytest.mark.parametrize("problem", CASES)
+def test_each_problem_is_named_with_its_option(problem: str, tmp_path: Path, sidestream: CommandLine) -> None:
+    method, event, option = CASES[problem]
+    write(tmp_path / "run", f'[output.checkpoint]\nevery = 1\nmethod = "{method}"\n', event)
+
+    found = json.loads(sidestream("doctor-io", "run", "--json").stdout)
+    said = sidestream("doctor-io", "run")
+
+    assert [(finding["problem"], finding["option"]) for finding in found] == [(problem, option)]
+    assert said.returncode == 0
+    assert said.stdout.startswith(problem)
+    assert option in said.stdout
+    assert "1 problem in the 1 files" in said.stderr
+
+
+@pytest.mark.parametrize("method", ["automatic", "engine", "aggregated"])
+def test_files_that_are_written_well_have_no_problem(method: str, tmp_path: Path, sidestream: CommandLine) -> None:
+    write(tmp_path / "run", f'[output.checkpoint]\nmethod = "{method}"\n', output(GOOD))
+
+    assert json.loads(sidestream("doctor-io", "run", "--json").stdout) == []
+
+
+def test_arrays_that_begin_within_a_block_are_found_in_the_file(tmp_path: Path, sidestream: CommandLine) -> None:
+    write(tmp_path / "run", "[task.far]\nwrite = 'plotfile'\n", output(GOOD, "other", "run/far/file.h5"))
+    (tmp_path / "run/far").mkdir()
+    with h5py.File(tmp_path / "run/far/file.h5", "w") as file:
+        file["density"] = np.zeros(1 << 18)
+
+    found = json.loads(sidestream("doctor-io", "run", "--json").stdout)
+
+    assert [(finding["problem"], finding["where"]) for finding in found] == [("unaligned", "task.far")]
+    assert "`density`" in found[0]["seen"]
+
+
+def test_it_is_quiet_about_a_run_of_ours_and_names_a_bad_choice(tmp_path: Path, real_sidestream: CommandLine) -> None:
+    find_program("sidestream-run")
+    text = """simulation = "sod"
+run.max_steps = 1
+mesh = { cells = [64, 64, 64], block = 32 }
+output.checkpoint = { every = 1, method = "METHOD" }
+"""
+    found = {}
+    for method in ("automatic", "mpiio-independent"):
+        (tmp_path / f"{method}.toml").write_text(text.replace("METHOD", method))
+        done = real_sidestream("run", f"{method}.toml", "-n", 2, "--out", method)
+        assert done.returncode == 0, done.stderr
+        found[method] = json.loads(real_sidestream("doctor-io", method, "--json").stdout)
+
+    assert found["automatic"] == []
+    assert "independent" in {finding["problem"] for finding in found["mpiio-independent"]}
