@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -216,6 +217,18 @@ std::string make_own_folder(const comm::Communicator& comm, const std::string& b
   return comm.broadcast(name);
 }
 
+// Whole numbers from 1 to `most`; none when a word is something else.
+std::optional<std::vector<int>> counts_of(const std::vector<std::string>& words, int most) {
+  std::vector<int> found;
+  for (const std::string& word : words) {
+    int value = 0;
+    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (problem != std::errc{} || end != word.data() + word.size() || value < 1 || value > most) return std::nullopt;
+    found.push_back(value);
+  }
+  return found;
+}
+
 int measure_all(const Arguments& arguments, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator comm(MPI_COMM_WORLD);
@@ -252,8 +265,17 @@ int main(int argc, char** argv) {
   line.parts("--contents", arguments.selection.contents, "only these: checkpoint,plotfile");
   line.parts("--formats", arguments.selection.formats, "only these");
   line.parts("--methods", arguments.selection.methods, "only these");
+  std::vector<std::string> buffers, aggregators;
+  line.parts("--buffers", buffers, "MiB of an aggregator's buffer in the method `aggregated`, each in turn");
+  line.parts("--aggregators", aggregators, "ranks that write in the method `aggregated`, each in turn");
   line.parts("--sync", arguments.sync, "bring files to the disk: yes,no (default: both)");
   line.flag("--model", arguments.has_model, "charge the time of a model file system: a model, not a measurement");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  constexpr int most_buffer_mib = 1024, most_aggregators = 1 << 20;
+  const auto sizes = counts_of(buffers, most_buffer_mib), writers = counts_of(aggregators, most_aggregators);
+  if (!sizes) return line.refuse("--buffers takes whole numbers from 1 to 1024");
+  if (!writers) return line.refuse("--aggregators takes whole numbers from 1 on");
+  arguments.selection.buffers = *sizes;
+  arguments.selection.aggregators = *writers;
   return measure_all(arguments, argc, argv);
 }

@@ -65,6 +65,31 @@ Case file_per_rank(const comm::Communicator& comm, const Workload& workload, con
   return {name, "plain", "file-per-rank", workload.bytes(content), path, write, [] {}};
 }
 
+// How a method is tried: its options and its name among the cases.
+struct Variant {
+  std::string name;
+  io::WriteOptions options;
+};
+
+std::vector<Variant> variants(const io::WriteOptions& plain, const std::string& method, const Selection& selection) {
+  io::WriteOptions options = plain;
+  options.method = method;
+  if (method != "aggregated" || (selection.buffers.empty() && selection.aggregators.empty()))
+    return {{method, options}};
+  const std::vector<int> as_it_is{0};
+  std::vector<Variant> all;
+  for (const int buffer : selection.buffers.empty() ? as_it_is : selection.buffers)
+    for (const int writers : selection.aggregators.empty() ? as_it_is : selection.aggregators) {
+      std::string name = method;
+      if (buffer > 0) name += fmt::format(", {} MiB", buffer);
+      if (writers > 0) name += fmt::format(", {} {}", writers, writers == 1 ? "writer" : "writers");
+      options.buffer_bytes = buffer > 0 ? std::int64_t{buffer} << 20 : plain.buffer_bytes;
+      options.aggregators = writers;
+      all.push_back({name, options});
+    }
+  return all;
+}
+
 void add_formats(std::vector<Case>& all, const comm::Communicator& comm, const Workload& workload,
                  const std::string& folder, const std::string& name, const Selection& selection) {
   const bool is_checkpoint = name == "checkpoint";
@@ -76,15 +101,17 @@ void add_formats(std::vector<Case>& all, const comm::Communicator& comm, const W
     for (const std::string& method : format.methods.empty() ? own_way : format.methods) {
       if (!is_selected(selection.methods, method)) continue;
       const std::string path = fmt::format("{}/{}", folder, file_name->of(workload.state().moment.step));
-      const auto write = [&comm, &workload, &format, content, path, method](bool is_durable) {
-        io::FileChoice choice = content;
-        choice.format = &format;
-        choice.options.method = method;
-        choice.options.is_durable = is_durable;
-        return io::write_snapshot(comm, workload.state(), choice, path);
-      };
       const auto check = [&workload, &format, content, path] { workload.check(content, *format.open(path)); };
-      all.push_back({name, format.name, method, workload.bytes(content), path, write, check});
+      for (const Variant& variant : variants(content.options, method, selection)) {
+        const auto write = [&comm, &workload, &format, content, path, options = variant.options](bool is_durable) {
+          io::FileChoice choice = content;
+          choice.format = &format;
+          choice.options = options;
+          choice.options.is_durable = is_durable;
+          return io::write_snapshot(comm, workload.state(), choice, path);
+        };
+        all.push_back({name, format.name, variant.name, workload.bytes(content), path, write, check});
+      }
     }
   }
 }

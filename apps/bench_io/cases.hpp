@@ -18,9 +18,11 @@ struct Case {
   std::function<void()> check;                                 ///< local; throws unless all is there
 };
 
-/// Which cases are wanted; an empty list: all.
+/// Which cases are wanted; an empty list: all. The method `aggregated` is tried with each of `buffers` (MiB) and
+/// `aggregators`, as "aggregated, 4 MiB, 2 writers"; without any, as it is by itself.
 struct Selection {
   std::vector<std::string> contents, formats, methods;
+  std::vector<int> buffers, aggregators;
 };
 
 /// All cases of the selection, in `folder`, the references first: "sequential", large writes of all bytes by one rank,

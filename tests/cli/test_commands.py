@@ -99,7 +99,22 @@ OPTIONS = {
         )
     ],
     "halos mergers": ["--task", "-o"],
-    "bench io": ["-n", "--folder", "--repetitions", "--contents", "--formats", "--methods", "--model", "--json"],
+    "bench io": [
+        "-n",
+        "--folder",
+        "--repetitions",
+        "--contents",
+        "--formats",
+        "--methods",
+        "--model",
+        "--case",
+        "--most-ranks",
+        "--out",
+        "--buffers",
+        "--aggregators",
+        "--json",
+    ],
+    "bench transfer": ["-n", "--cells", "--block", "--components", "--sidecars", "--model", "--most-ranks", "--out"],
     "bench fft": [
         "-n",
         "--cells",

@@ -232,6 +232,8 @@ BY_ANOTHER_TEST = {
     ),
     r"tools/new.py analysis mean_age": "tests/python/test_new.py::test_what_is_made_is_formatted_and_in_its_layer",
     r"cmake --build build/release --target test_\w+|ctest --preset release -R \w+": BUILT,
+    r"sidestream bench io --case .*": "tests/cli/test_bench_cases.py::test_a_case_by_the_model_alone_is_a_table",
+    r"sidestream bench transfer .*": "tests/cli/test_bench_cases.py::test_transfers_bring_every_value_by_every_way",
     r"sidestream bench move .*": "tests/cli/test_bench.py::test_every_strategy_moves_every_cell",
     r"sidestream bench fft .*": "tests/cli/test_bench.py::test_a_sinusoid_leaves_one_mode",
     r"sidestream analyze runs/demo -n 16": "tests/cli/test_stored.py::test_what_is_missing_is_made_and_nothing_else",

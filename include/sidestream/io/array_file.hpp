@@ -101,7 +101,7 @@ struct ArrayFile {
 /// How arrays reach the disk.
 struct WriteOptions {
   std::string method;      ///< of `write_methods`; empty: the engine's choice
-  int files = 64;          ///< formats of many files: so many are written at the same time
+  int files = 128;         ///< formats of many files: so many are written at the same time
   int ranks_per_file = 1;  ///< format `files`: so many write to a data file, in turn; 0: a row of a square of ranks
   int aggregators = 0;     ///< ranks that write in aggregated methods; 0: chosen
   std::int64_t buffer_bytes = std::int64_t{16} << 20;  ///< of an aggregator, at a time

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .. import console
 from ..error import UsageError
 from .options import Json, Launcher
+
+if TYPE_CHECKING:
+    from ..launch.bench.cases import CaseRequest
 
 COLLISIONS = ("trt", "bgk", "regularised")
 LAYOUTS = ("pencils", "blocks")  # of the cells before a transform
@@ -38,7 +41,9 @@ def io(
     repetitions: Annotated[
         int, typer.Option("--repetitions", metavar="N", help="Times that each case is measured, in turns.")
     ] = 7,
-    blocks: Annotated[int, typer.Option("--blocks", metavar="N", help="Blocks of 16^3 cells a rank.")] = 32,
+    blocks: Annotated[
+        int | None, typer.Option("--blocks", metavar="N", help="Blocks of 16^3 cells a rank (default: 32).")
+    ] = None,
     contents: Annotated[
         str | None, typer.Option("--contents", metavar="NAMES", help="Only these: checkpoint,plotfile.")
     ] = None,
@@ -48,10 +53,28 @@ def io(
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="NAMES", help="Only these methods, with commas between.")
     ] = None,
+    buffers: Annotated[
+        str | None,
+        typer.Option("--buffers", metavar="MIB", help="Of the method aggregated, each in turn: 4,16,64."),
+    ] = None,
+    aggregators: Annotated[
+        str | None,
+        typer.Option("--aggregators", metavar="NUMBERS", help="Ranks that write in it, each in turn: 1,2."),
+    ] = None,
     model: Annotated[
         bool,
         typer.Option("--model", help="Charge the time of a model of a parallel file system, instead of measuring."),
     ] = False,
+    case: Annotated[
+        str | None,
+        typer.Option("--case", metavar="NAME", help="A study of a paper, measured small and modelled: flash, nyx."),
+    ] = None,
+    most_ranks: Annotated[
+        int, typer.Option("--most-ranks", metavar="N", help="Of a case: the most ranks that are modelled.")
+    ] = 65_536,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Of a case: where its figures and numbers go.")
+    ] = None,
     as_json: Json = False,
     launcher: Launcher = None,
 ) -> int:
@@ -61,34 +84,61 @@ def io(
     Speeds stand beside plain writing of the same bytes by one rank, which is what the disk can do, and beside one file
     a rank. Every file is read back and compared once.
 
+    With --case the study of a paper is measured as far as it fits here and modelled at its size, beside what was
+    published; with --model too, it is modelled only.
+
     \b
     Examples:
       sidestream bench io -n 4 --folder /scratch
+      sidestream bench io --case flash --out flash
       sidestream bench io -n 1 --contents plotfile --formats nyx
       sidestream bench io -n 8 --model --json
     """
+    from ..launch.bench import cases
     from ..launch.bench import io as benchmark
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot write anything", hint="-n takes 1 or more")
-    if blocks < 1:
+    if blocks is not None and blocks < 1:
         raise UsageError(f"{blocks} blocks are nothing to write", hint="--blocks takes 1 or more")
     if repetitions < 1:
         raise UsageError(f"{repetitions} repetitions measure nothing", hint="--repetitions takes 1 or more")
+    _require_counts("buffers", buffers, 1024)
+    _require_counts("aggregators", aggregators, ranks or 4)
     request = benchmark.BenchRequest(
         ranks=ranks or 4,
         folder=folder,
         repetitions=repetitions,
-        blocks=blocks,
+        blocks=blocks or 32,
         contents=contents,
         formats=formats,
         methods=methods,
-        model=model,
+        buffers=buffers,
+        aggregators=aggregators,
+        model=model and case is None,
         launcher=launcher,
     )
+    if case is not None:
+        return _study(cases.CaseRequest(case, request, blocks, most_ranks, out, not model), as_json)
+    if out is not None:
+        raise UsageError("--out is for a case", hint="name one with --case")
     report = benchmark.measure(request)
     console.print_json(report) if as_json else benchmark.print_report(report)
     return 1 if any("error" in case for case in report["cases"]) else 0
+
+
+def _require_counts(option: str, words: str | None, most: int) -> None:
+    for word in (words or "1").split(","):
+        if not word.isdecimal() or not 1 <= int(word) <= most:
+            raise UsageError(f"--{option} {words}: `{word}` cannot be tried", hint=f"--{option} takes 1 to {most}")
+
+
+def _study(request: CaseRequest, as_json: bool) -> int:
+    from ..launch.bench import cases
+
+    report = cases.run(request)
+    console.print_json(report) if as_json else cases.print_report(report)
+    return 1 if any("error" in one for measured in report["measured"] for one in measured["cases"]) else 0
 
 
 @bench.command(short_help="Time every way in which cells travel between ranks.")
@@ -140,6 +190,54 @@ def move(
     )
     console.print_json(report) if as_json else bench_move.print_report(report)
     return 1 if any("error" in case for movement in report["movements"] for case in movement["cases"]) else 0
+
+
+@bench.command(short_help="Time transfers from ranks that compute to sidecars.")
+def transfer(
+    ranks: Ranks = None,
+    cells: Annotated[int, typer.Option("--cells", metavar="N", help="Cells a side of the largest grid.")] = 128,
+    block: Annotated[int, typer.Option("--block", metavar="N", help="Cells a side of a block.")] = 32,
+    components: Annotated[int, typer.Option("--components", metavar="N", help="Numbers of a cell.")] = 10,
+    sidecars: Annotated[
+        int | None,
+        typer.Option("--sidecars", metavar="N", help="Where their number is fixed (default: an eighth of the ranks)."),
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", metavar="N", help="Times that each way is measured, in turns.")
+    ] = 7,
+    model: Annotated[bool, typer.Option("--model", help="Model only, and measure nothing.")] = False,
+    most_ranks: Annotated[int, typer.Option("--most-ranks", metavar="N", help="The ranks that are modelled.")] = 8192,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where the figure and numbers go.")] = None,
+    as_json: Json = False,
+    launcher: Launcher = None,
+) -> int:
+    """Move the components of a grid from ranks that compute to sidecars.
+
+    With sidecars from 1/128 to 1/2 of the ranks, grids up to --cells, and blocks from 16^3 to 128^3 cells: by the
+    redistribution of runs and by one message for each component of a box, beside bare messages and a plain copy of the
+    same bytes, in turns. Every value is compared once. Then a model of 8,192 ranks beside what was published.
+
+    \b
+    Examples:
+      sidestream bench transfer -n 4
+      sidestream bench transfer --model --out transfer
+    """
+    from ..launch.bench import transfer as bench_transfer
+
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"{ranks} ranks cannot move anything", hint="-n takes 1 or more")
+    least = {"cells": (cells, 16), "block": (block, 16), "components": (components, 1), "repetitions": (repetitions, 1)}
+    for option, (value, lowest) in least.items():
+        if value < lowest:
+            raise UsageError(f"--{option} {value} leaves nothing to move", hint=f"--{option} takes {lowest} or more")
+    if sidecars is not None and sidecars < 1:
+        raise UsageError(f"{sidecars} sidecars receive nothing", hint="--sidecars takes 1 or more")
+    request = bench_transfer.TransferRequest(
+        ranks or 4, cells, block, components, sidecars, repetitions, most_ranks, out, not model, launcher
+    )
+    report = bench_transfer.run(request)
+    console.print_json(report) if as_json else bench_transfer.print_report(report)
+    return 0
 
 
 @bench.command(short_help="Time Fourier transforms by every process grid and exchange strategy.")

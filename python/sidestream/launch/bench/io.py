@@ -28,18 +28,21 @@ class BenchRequest:
     folder: Path
     repetitions: int = 7
     blocks: int = 32
+    block: int | None = None  # cells of a block along an axis; none: 16
     contents: str | None = None
     formats: str | None = None
     methods: str | None = None
+    buffers: str | None = None  # MiB, of the method `aggregated`
+    aggregators: str | None = None
     model: bool = False
     launcher: str | None = None
 
     def arguments(self, folder: Path) -> list[str]:
         """The arguments of `sidestream-bench-io`, which writes in `folder`."""
         words = ["--folder", str(folder), "--repetitions", str(self.repetitions), "--blocks", str(self.blocks)]
-        for option in ("contents", "formats", "methods"):
+        for option in ("block", "contents", "formats", "methods", "buffers", "aggregators"):
             if getattr(self, option):
-                words += [f"--{option}", getattr(self, option)]
+                words += [f"--{option}", str(getattr(self, option))]
         return words + (["--model", "--sync", "no"] if self.model else [])
 
 

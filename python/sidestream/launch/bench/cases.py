@@ -1,0 +1,180 @@
+"""`sidestream bench io --case`: the I/O studies of the papers, measured here as far as it fits, and modelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ... import console
+from ...error import Error, UsageError
+from . import io
+from .case_figures import FIGURES
+
+CASES = ("flash", "nyx")
+FLASH_FORMATS = "flash,flash-5d,flash-netcdf,flash-netcdf-5d"
+FLASH_BLOCKS = (32, 11)  # a rank: of the layout study, and of the scaling study
+FLASH_BUFFERS = "4,16,64"  # MiB
+NYX_BLOCKS, NYX_BLOCK = 8, 32
+MODEL_NOTE = "times at scale are those of a MODEL, not measured"
+
+
+@dataclass(frozen=True)
+class CaseRequest:
+    """What the user asked for: a case, and what is measured for it."""
+
+    case: str
+    bench: io.BenchRequest
+    blocks: int | None = None  # a rank; none: those of the paper
+    most_ranks: int = 65_536  # that are modelled
+    out: Path | None = None  # where figures and the report go
+    is_measured: bool = True
+
+
+def check(request: CaseRequest) -> None:
+    """Raises a UsageError or an Error before anything is measured or modelled."""
+    if request.case not in CASES:
+        raise UsageError(f"there is no case `{request.case}`", hint=f"--case takes {' or '.join(CASES)}")
+    require_ranks(request.most_ranks, 65_536)
+    require_folder(request.out)
+
+
+def require_ranks(ranks: int, most: int) -> None:
+    """That the model can do so many."""
+    if not 16 <= ranks <= most:
+        raise UsageError(f"{ranks} ranks are not modelled", hint=f"--most-ranks takes 16 to {most}")
+
+
+def require_folder(folder: Path | None) -> None:
+    """That figures can be written there, if they are to be."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".sidestream_probe"
+        probe.touch()
+        probe.unlink()
+    except OSError as problem:
+        raise Error(
+            f"cannot write there: {problem.strerror}", folder, hint="choose another folder with --out"
+        ) from problem
+
+
+def run(request: CaseRequest) -> dict[str, Any]:
+    """Measures and models the case, and writes figures and the report where that was asked for."""
+    check(request)
+    measured = _measured(request) if request.is_measured else []
+    report = {"case": request.case, "measured": measured, "modelled": _modelled(request), "note": MODEL_NOTE}
+    if request.out is not None:
+        write(report, request.out)
+    return report
+
+
+def _measured(request: CaseRequest) -> list[dict[str, Any]]:
+    if request.case == "flash":
+        blocks = FLASH_BLOCKS if request.blocks is None else (request.blocks,)
+        swept: dict[str, Any] = {
+            "formats": request.bench.formats or FLASH_FORMATS,
+            "buffers": request.bench.buffers or FLASH_BUFFERS,
+            "aggregators": request.bench.aggregators or ",".join(map(str, sorted({1, request.bench.ranks}))),
+        }
+        return [io.measure(replace(request.bench, blocks=count, **swept)) for count in blocks]
+    blocks_a_rank = request.blocks or NYX_BLOCKS
+    bench = replace(request.bench, blocks=blocks_a_rank, block=NYX_BLOCK, contents="checkpoint")
+    return [io.measure(replace(bench, formats=request.bench.formats or "nyx,files"))]
+
+
+def _modelled(request: CaseRequest) -> dict[str, Any]:
+    from ...parallel_files import flash, nyx
+
+    if request.case == "flash":
+        return flash.study(request.most_ranks)
+    return nyx.study(min(request.most_ranks, nyx.MOST_RANKS))
+
+
+def write(report: dict[str, Any], folder: Path) -> None:
+    """Writes `CASE.json`, `CASE.png` and `CASE.svg` in `folder`."""
+    name = report["case"]
+    (folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+    figure = FIGURES[name](report["modelled"])
+    for kind in ("png", "svg"):
+        figure.savefig(folder / f"{name}.{kind}", dpi=160)
+
+
+def print_report(report: dict[str, Any]) -> None:
+    """Prints what was measured, then the model beside what was published."""
+    for measured in report["measured"]:
+        io.print_report(measured)
+    console.out().print(report["note"])
+    _PRINTED[report["case"]](report["modelled"])
+
+
+def table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> None:
+    """Prints rows whose first column is text."""
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for index, name in enumerate(columns):
+        shown.add_column(name, justify="right" if index else "left")
+    for row in rows:
+        shown.add_row(*row)
+    console.out().print(shown)
+
+
+def _print_flash(found: dict[str, Any]) -> None:
+    for title, rows in (("layout study, 32 blocks a rank", found["layout"]), ("scaling study", found["scaling"])):
+        for content in dict.fromkeys(row["content"] for row in rows):
+            chosen = [row for row in rows if row["content"] == content]
+            ranks = list(dict.fromkeys(row["ranks"] for row in chosen))
+            times = {(row["method"], row["ranks"]): row["seconds"] for row in chosen}
+            methods = dict.fromkeys(row["method"] for row in chosen)
+            lines = [[method, *(f"{times[method, count]:.3g}" for count in ranks)] for method in methods]
+            table(
+                f"{title}, {content}, {found['machine']['name']}: s on so many ranks",
+                ("method", *map(str, ranks)),
+                lines,
+            )
+    _print_ahead(found["machine"]["name"], found["ahead"])
+    _print_ahead(found["ahead_elsewhere"]["machine"], found["ahead_elsewhere"]["rows"])
+    columns = ("MiB a buffer", "ranks a writer", *list(found["sweep"][0])[2:])
+    lines = [[f"{value:.3g}" for value in row.values()] for row in found["sweep"]]
+    table("buffers and writers, checkpoint: s", columns, lines)
+    if found["published"]:
+        lines = [_beside(row) for row in found["published"]]
+        table("beside the paper", ("what", "published", "model", "error", ""), lines)
+    for method, of in found["drop"]["ratio_of_speeds"].items():
+        console.out().print(f"speed of checkpoints at 65,536 ranks over that at 32,768, {method}: {of:.2f}")
+    if found["drop"]["ratio_of_speeds"] and not found["drop"]["is_explained"]:
+        console.out().print("the model does not explain that checkpoints of libraries become slower at 65,536 ranks")
+
+
+def _print_ahead(machine: str, rows: list[dict[str, Any]]) -> None:
+    lines = [[row["content"], str(row["ranks"]), f"{row['factor']:.2f}", row["best"]] for row in rows]
+    title = f"Sidestream on whole stripes, {machine}: times as fast as the best other method"
+    table(title, ("content", "ranks", "factor", "the best other"), lines)
+
+
+def _beside(row: dict[str, Any]) -> list[str]:
+    low, high = row["published"]
+    published = f"{high:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+    error = "fitted" if row["is_fitted"] else f"{100 * row['error']:+.0f} %"
+    return [row["text"], published, f"{row['model']:.3g}", error, row["unit"]]
+
+
+def _print_nyx(found: dict[str, Any]) -> None:
+    grids = list(dict.fromkeys(row["cells"] for row in found["rows"]))
+    speeds = {(row["cells"], row["files"]): row["gib_per_s"] for row in found["rows"]}
+    files = list(dict.fromkeys(row["files"] for row in found["rows"]))
+    lines = [[str(count), *(f"{speeds[cells, count]:.2f}" for cells in grids)] for count in files]
+    table("files of one plot file: GiB/s of so many cells", ("files", *(f"{cells}^3" for cells in grids)), lines)
+    for row in found["published"]:
+        words = "fitted" if row["is_fitted"] else f"{100 * row['error']:+.0f} %"
+        console.out().print(
+            f"best of {row['cells']}^3: {row['model']:.3g} GiB/s, published {row['published']:.3g} ({words})"
+        )
+    console.out().print(f"least loss over all grids: {found['default_files']} files")
+
+
+_PRINTED: dict[str, Callable[[dict[str, Any]], None]] = {"flash": _print_flash, "nyx": _print_nyx}

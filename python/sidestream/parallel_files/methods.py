@@ -1,0 +1,242 @@
+"""Ways of writing variables of all ranks, as schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .machine import KIB, MIB, Machine
+from .queues import Indices, shuffled
+from .schedule import Exchange, Order, Outcome, Round, Schedule, simulate
+from .storage import Requests, Striping
+
+HEADER_BYTES = 64 * KIB  # before the first variable
+DIRECT_BYTES, DIRECT_RANKS = 256 * KIB, 512  # the engine writes pieces from this size on, on up to so many ranks
+BUFFER_BYTES = 16 * MIB
+DIRECT_BEHIND_ONE_DOOR = 64  # ranks
+WRITERS_A_DOOR, WRITERS_A_SERVER = 8, 16  # of the engine, at most
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Variables that lie one after another in a file; each rank has one piece of each."""
+
+    ranks: int
+    piece_bytes: int  # of a variable on a rank
+    variables: int
+    ranks_an_aggregator: int = 32  # in libraries
+    buffer_bytes: int = BUFFER_BYTES
+
+    @property
+    def variable_bytes(self) -> int:
+        """Of all ranks."""
+        return self.ranks * self.piece_bytes
+
+    @property
+    def file_bytes(self) -> int:
+        """Of all variables."""
+        return self.variables * self.variable_bytes
+
+    @property
+    def aggregators(self) -> int:
+        """Ranks that write in libraries."""
+        return max(1, self.ranks // self.ranks_an_aggregator)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Who writes for others: so many ranks, on domains of whole stripes (`aligned`), through so large buffers."""
+
+    aggregators: int
+    buffer_bytes: int = BUFFER_BYTES
+    striping: Striping | None = None
+
+
+def doors_of(machine: Machine, ranks: int, which: Indices) -> Indices:
+    """Through which door these ranks go."""
+    if not machine.ranks_a_forwarder:
+        return which // machine.ranks_a_node
+    return shuffled(which // machine.ranks_together, machine.doors(ranks))
+
+
+def spread_doors(machine: Machine, ranks: int, count: int) -> Indices:
+    """Doors of `count` writers spread over all of them, neighbours in the file through the same one."""
+    doors = machine.doors(ranks)
+    return np.arange(count) * doors // count if count >= doors else np.arange(count)
+
+
+def independent(machine: Machine, work: Workload) -> Schedule:
+    """Each rank writes its piece of one variable after another."""
+    ranks = np.arange(work.ranks)
+    doors, sizes = doors_of(machine, work.ranks, ranks), np.full(work.ranks, work.piece_bytes)
+
+    def rounds() -> Iterator[Round]:
+        for variable in range(work.variables):
+            offsets = HEADER_BYTES + variable * work.variable_bytes + ranks * work.piece_bytes
+            yield Round(Requests(doors, ranks, np.zeros(work.ranks, np.int64), offsets, sizes))
+
+    return Schedule(rounds(), Order.chained, chains=work.ranks, opens=machine.doors(work.ranks))
+
+
+def file_per_rank(machine: Machine, work: Workload) -> Schedule:
+    """Each rank makes a file of its own, on one server."""
+    return files_in_turns(machine, work, work.ranks)
+
+
+def files_in_turns(machine: Machine, work: Workload, files: int, parts: int = 1) -> Schedule:
+    """So many files of one stripe, each written by its ranks one after another, a rank in `parts` requests."""
+    files = min(files, work.ranks)
+    turns = -(-work.ranks // files)
+    own = work.variables * work.piece_bytes
+
+    def rounds() -> Iterator[Round]:
+        for turn in range(turns):
+            which = np.arange(files)[np.arange(files) * turns + turn < work.ranks]
+            doors = doors_of(machine, work.ranks, which * turns + turn)
+            offsets = np.full(len(which), turn * own)
+            yield Round(Requests(doors, which, which, offsets, np.full(len(which), own), parts=parts))
+
+    striping = Striping(1, machine.stripe_bytes)
+    opens = work.ranks - files
+    return Schedule(
+        rounds(),
+        Order.chained,
+        chains=files,
+        creates=files,
+        opens=opens,
+        handoff_s=machine.message_s,
+        striping=striping,
+    )
+
+
+def domains(start: int, size: int, count: int, align: int) -> tuple[Indices, Indices]:
+    """First bytes and ends of `count` even parts of bytes [start, start + size), cut at multiples of `align`."""
+    cuts = start + np.arange(count + 1) * size // count
+    cuts[1:-1] = -(-cuts[1:-1] // align) * align
+    cuts = np.minimum(cuts, start + size)
+    return cuts[:-1], cuts[1:]
+
+
+def _exchange(work: Workload, moved: float, writers: int, largest: float, pieces: int) -> Exchange:
+    own = moved / work.ranks
+    return Exchange(own, pieces, writers, largest, max(1.0, largest / max(own / pieces, 1.0)))
+
+
+def _rounds_of_domains(
+    doors: Indices, lows: Indices, highs: Indices, buffer: int, work: Workload, pieces: int, calls: int
+) -> Iterator[Round]:
+    """A buffer at a time of each writer's domain; `calls` are those before the first round."""
+    count = max(1, -(-int((highs - lows).max()) // buffer))
+    for number in range(count):
+        begins = lows + number * buffer
+        mask = begins < highs
+        ends = np.minimum(begins + buffer, highs)
+        sizes = (ends - begins)[mask]
+        writers = np.flatnonzero(mask)
+        requests = Requests(doors[mask], writers, np.zeros(len(writers), np.int64), begins[mask], sizes)
+        share = -(-pieces // count)
+        exchange = _exchange(work, float(sizes.sum()), len(writers), float(sizes.max()), share)
+        yield Round(requests, exchange, calls if number == 0 else 0)
+
+
+def collective(machine: Machine, work: Workload, library_s: float = 0.0) -> Schedule:
+    """Two-phase writing by a library, one variable after another, on domains of whole stripes."""
+    doors = spread_doors(machine, work.ranks, work.aggregators)
+
+    def rounds() -> Iterator[Round]:
+        for variable in range(work.variables):
+            start = HEADER_BYTES + variable * work.variable_bytes
+            lows, highs = domains(start, work.variable_bytes, work.aggregators, machine.stripe_bytes)
+            yield from _rounds_of_domains(doors, lows, highs, work.buffer_bytes, work, 1, 1)
+
+    return Schedule(rounds(), Order.together, opens=machine.doors(work.ranks), fixed_s=library_s)
+
+
+def combined(machine: Machine, work: Workload, library_s: float = 0.0) -> Schedule:
+    """All variables in one request of a library."""
+    doors = spread_doors(machine, work.ranks, work.aggregators)
+    lows, highs = domains(HEADER_BYTES, work.file_bytes, work.aggregators, machine.stripe_bytes)
+    rounds = _rounds_of_domains(doors, lows, highs, work.buffer_bytes, work, work.variables, 1)
+    return Schedule(rounds, Order.together, opens=machine.doors(work.ranks), fixed_s=library_s)
+
+
+def one_dataset(machine: Machine, work: Workload, library_s: float = 0.0) -> Schedule:
+    """The 5-D layout: a rank's cells of all variables lie together in the file."""
+    whole = replace(work, piece_bytes=work.variables * work.piece_bytes, variables=1)
+    return collective(machine, whole, library_s)
+
+
+def engine_windows(machine: Machine, work: Workload, choice: Choice, align: int) -> Schedule:
+    """Sidestream's writers: together they write a window of the file, a buffer each, while the next is exchanged."""
+    doors = spread_doors(machine, work.ranks, choice.aggregators)
+    buffer = choice.buffer_bytes
+
+    def rounds() -> Iterator[Round]:
+        count = -(-work.file_bytes // (choice.aggregators * buffer))
+        for start, stop in zip(*domains(HEADER_BYTES, work.file_bytes, count, align), strict=True):
+            lows, highs = domains(int(start), int(stop - start), choice.aggregators, align)
+            pieces = -(-work.variables // count)
+            yield from _rounds_of_domains(doors, lows, highs, 2 * buffer, work, pieces, 0)
+
+    return Schedule(rounds(), Order.overlapped, opens=machine.doors(work.ranks), striping=choice.striping)
+
+
+def by_buffers(machine: Machine, work: Workload) -> Schedule:
+    """Sidestream's engine with a writer for each buffer of the file, at places that know nothing of stripes; direct
+    writes of large pieces on few ranks."""
+    if work.piece_bytes >= DIRECT_BYTES and work.ranks <= DIRECT_RANKS:
+        return independent(machine, work)
+    count = int(min(work.ranks, max(1, work.file_bytes // BUFFER_BYTES)))
+    return engine_windows(machine, work, Choice(count), 1)
+
+
+def default_choice(machine: Machine, work: Workload) -> Choice:
+    """So many writers a door and at most so many a server, each with at least one stripe of the file."""
+    stripes = -(-work.file_bytes // machine.stripe_bytes)
+    doors, ranks = machine.doors(work.ranks), work.ranks
+    count = min(ranks, WRITERS_A_DOOR * doors, WRITERS_A_SERVER * machine.servers, stripes)
+    return Choice(max(1, int(count)))
+
+
+def engine(machine: Machine, work: Workload) -> Schedule:
+    """What Sidestream's default should do: few ranks behind one door write themselves, others through `aligned`."""
+    if work.ranks <= DIRECT_BEHIND_ONE_DOOR and machine.doors(work.ranks) == 1:
+        return independent(machine, work)
+    return aligned(machine, work)
+
+
+def aligned(machine: Machine, work: Workload, choice: Choice | None = None) -> Schedule:
+    """A bounded number of Sidestream's writers, on domains of whole stripes and locks."""
+    unit = max(machine.stripe_bytes, machine.lock_bytes)
+    return engine_windows(machine, work, choice or default_choice(machine, work), unit)
+
+
+Method = Callable[[Machine, Workload], Schedule]
+METHODS: dict[str, Method] = {
+    "independent": independent,
+    "HDF5 independent": lambda machine, work: replace(
+        independent(machine, work), fixed_s=machine.library_seconds(work.ranks)
+    ),
+    "HDF5 collective": lambda machine, work: collective(machine, work, machine.library_seconds(work.ranks)),
+    "HDF5 collective 5-D": lambda machine, work: one_dataset(machine, work, machine.library_seconds(work.ranks)),
+    "PnetCDF blocking": collective,
+    "PnetCDF nonblocking": combined,
+    "PnetCDF 5-D": one_dataset,
+    "file a rank": file_per_rank,
+    "64 files in turns": lambda machine, work: files_in_turns(machine, work, 64),
+    "Sidestream, a writer a buffer": by_buffers,
+    "Sidestream, whole stripes": engine,
+}
+
+
+def outcome(machine: Machine, work: Workload, method: str) -> Outcome:
+    """How long a method takes."""
+    return simulate(machine, work.ranks, METHODS[method](machine, work))
+
+
+def staged(machine: Machine, work: Workload) -> tuple[float, Outcome]:
+    """Seconds until all is in the burst buffers of the nodes, and how long the drain to the file system takes."""
+    own = min(work.ranks, machine.ranks_a_node) * work.variables * work.piece_bytes
+    return own / machine.burst_bandwidth, outcome(machine, work, "Sidestream, whole stripes")

@@ -1,0 +1,146 @@
+"""`sidestream bench io --case`: the studies of the papers, at a tiny size."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calls import command
+
+TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
+
+
+def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:
+    methods = ("--formats", "flash", "--methods", "engine,hdf5-collective", "--contents", "checkpoint")
+    done = command(tmp_path, "bench", "io", "--case", "flash", *TINY, *methods, "--out", "out", "--json")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    (measured,) = report["measured"]
+    assert {case["method"] for case in measured["cases"]} == {
+        "sequential",
+        "file-per-rank",
+        "engine",
+        "hdf5-collective",
+    }
+    assert {row["ranks"] for row in report["modelled"]["scaling"]} == {16}
+    assert all(row["factor"] >= 1 for row in report["modelled"]["ahead"])
+    assert "MODEL" in report["note"]
+    assert json.loads((tmp_path / "out/flash.json").read_text()) == report
+    picture = (tmp_path / "out/flash.svg").read_text()
+    assert picture.startswith("<?xml")
+    assert (tmp_path / "out/flash.png").stat().st_size > 10_000
+
+
+def test_buffers_and_writers_are_swept(tmp_path: Path) -> None:
+    words = (
+        "--contents",
+        "checkpoint",
+        "--formats",
+        "raw",
+        "--methods",
+        "aggregated",
+        "--blocks",
+        8,
+        "--repetitions",
+        1,
+    )
+    done = command(tmp_path, "bench", "io", "-n", 2, *words, "--buffers", "1,4", "--aggregators", "1,2", "--json")
+
+    assert done.returncode == 0, done.stderr
+    cases = {case["method"]: case["calls"] for case in json.loads(done.stdout)["cases"] if case["format"] == "raw"}
+    assert set(cases) == {
+        f"aggregated, {mib} MiB, {writers}" for mib in (1, 4) for writers in ("1 writer", "2 writers")
+    }
+    assert cases["aggregated, 4 MiB, 1 writer"]["writing_ranks"] == 1
+    assert cases["aggregated, 1 MiB, 2 writers"]["largest"] <= 2**20
+    assert 2**20 < cases["aggregated, 4 MiB, 2 writers"]["largest"] <= 2**22
+
+
+def test_the_nyx_study_is_measured_in_boxes_of_32_cells(tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", "--case", "nyx", *TINY, "--json")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    (measured,) = report["measured"]
+    assert (measured["block"], measured["blocks_a_rank"]) == (32, 1)
+    assert {case["bytes"] for case in measured["cases"]} == {2 * 10 * 8 * 32**3}
+    assert {row["files"] for row in report["modelled"]["rows"]} >= {32, 8192}
+    assert not report["modelled"]["published"], "16 ranks say nothing about 8,192"
+
+
+@pytest.mark.parametrize("case", ["flash", "nyx"])
+def test_a_case_by_the_model_alone_is_a_table(case: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", "--case", case, "--model", "--most-ranks", 16)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("times at scale are those of a MODEL, not measured")
+    assert "GPFS" in done.stdout if case == "flash" else "GiB/s" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--case", "nope"], 2, "there is no case `nope`"),
+        (["--case", "flash", "--most-ranks", 3], 2, "3 ranks are not modelled"),
+        (["--case", "flash", "--most-ranks", 65537], 2, "65537 ranks are not modelled"),
+        (["--case", "flash", "--out", "/proc/none"], 1, "cannot write there"),
+        (["--case", "nyx", "--blocks", 0], 2, "0 blocks are nothing to write"),
+        (["--case", "nyx", "-n", 0], 2, "0 ranks cannot write anything"),
+        (["--out", "figures"], 2, "--out is for a case"),
+        (["--buffers", "4,x"], 2, "--buffers 4,x: `x` cannot be tried"),
+        (["--buffers", "0"], 2, "--buffers 0: `0` cannot be tried"),
+        (["-n", 2, "--aggregators", "1,3"], 2, "--aggregators 1,3: `3` cannot be tried"),
+    ],
+    ids=str,
+)
+def test_wrong_words_are_refused_before_work(words: list[object], code: int, said: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", *words)
+
+    assert done.returncode == code
+    assert done.stderr.count(said) == 1
+    assert not done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_transfers_bring_every_value_by_every_way(ranks: int, tmp_path: Path) -> None:
+    words = ("--cells", 32, "--repetitions", 2, "--components", 3, "--most-ranks", 16)
+    done = command(tmp_path, "bench", "transfer", "-n", ranks, *words, "--out", "out", "--json")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    points = report["measured"]["points"]
+    assert {point["sweep"] for point in points} == {"sidecars", "grids", "blocks"}
+    assert {point["sidecars"] for point in points} == ({1, 2} if ranks == 4 else {1})
+    for point in points:
+        assert point["bytes"] == 8 * 3 * point["cells"] ** 3
+        assert set(point["seconds"]) == {"redistribution", "box by box", "bare messages", "memory copy"}
+        assert all(len(times) == 2 for times in point["seconds"].values())
+        if point["sidecars"] == 1:
+            assert point["box_messages"] == 3 * (point["cells"] // point["block"]) ** 3
+    assert (tmp_path / "out/transfer.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--cells", 8], 2, "--cells 8 leaves nothing to move"),
+        (["--cells", 72], 2, "72 cells a side are no whole number of blocks of 16"),
+        (["--cells", 64, "--block", 24], 2, "64 cells a side are no whole number of blocks of 24"),
+        (["--sidecars", 0], 2, "0 sidecars receive nothing"),
+        (["--sidecars", 2], 2, "2 sidecars leave none of 2 ranks to compute"),
+        (["--cells", 99999984], 2, "GiB are free"),
+        (["--most-ranks", 8193], 2, "8193 ranks are not modelled"),
+        (["--out", "/proc/none"], 1, "cannot write there"),
+    ],
+    ids=str,
+)
+def test_transfers_that_cannot_be_are_refused(words: list[object], code: int, said: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "transfer", "-n", 2, *words)
+
+    assert done.returncode == code
+    assert done.stderr.count(said) == 1
+    assert not done.stdout
