@@ -393,7 +393,7 @@ FAULTS = {
         "the ranks are not together",
         "",
     ),
-    "no result": ("return object()", "an analysis cannot return a object", "mine.py"),
+    "no result": ("return object()", "an analysis cannot return what is of type object", "mine.py"),
     "words for numbers": ("return {'y': ['a', 'b']}", "`y` is no number and no array of numbers", "mine.py"),
     "a field that is not there": ("return {'y': snapshot.blocks('temper')}", "temper", "mine.py:5"),
     "arrays that stay": (
