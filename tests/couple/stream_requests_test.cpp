@@ -242,7 +242,8 @@ TEST(StreamRequests, OfAnyBytesAreAnsweredOrRefused) {
                                        packed(json{{"kind", "status"}}), packed(to_request(order, 5, 7, 0))};
   NamedBroker broker("latest", 1000);
   std::int64_t refused = 0, welcome = 0;
-  for (std::int64_t trial = 0; trial < (is_large ? 10'000'000 : 1'000'000); ++trial) {
+  const std::int64_t trials = is_large ? 10'000'000 : 100'000;
+  for (std::int64_t trial = 0; trial < trials; ++trial) {
     const std::size_t which = random() % sound.size();
     const std::string bytes = altered(sound[which], random);
     const std::string peer(1, static_cast<char>('a' + random() % 4));
@@ -262,8 +263,8 @@ TEST(StreamRequests, OfAnyBytesAreAnsweredOrRefused) {
     ASSERT_TRUE(answer.contains("kind"));
     if (trial % 1000 == 0) publish(broker, 10, trial);
   }
-  EXPECT_GT(refused, 100'000);
-  EXPECT_GT(welcome, 1'000);
+  EXPECT_GT(refused, trials / 10);
+  EXPECT_GT(welcome, trials / 1000);
 }
 
 // Each byte begins a text, a list, an object or a tag in the one before: none may be followed by a call of a function.

@@ -1,6 +1,7 @@
 // Damaged FLASH files are refused with a reason, whatever was hit; and ranks that fail take the others along.
 #include <hdf5.h>
 
+#include <cstdlib>
 #include <memory>
 #include <random>
 
@@ -15,6 +16,8 @@ class FlashDamageTest : public FlashTest {
  protected:
   FlashDamageTest() : content_(sample_.content(true)), path_(write(content_)), bytes_(test::content_of(path_)) {}
 
+  // Of what is tried in minutes (SIDESTREAM_LARGE in the environment), a quarter otherwise.
+  static std::size_t share_of(std::size_t tried) { return std::getenv("SIDESTREAM_LARGE") ? tried : tried / 4; }
   // Whether the damaged bytes are refused with an error that names the file. On the first rank.
   bool is_refused(const std::string& bytes) const {
     test::overwrite(path_, bytes);
@@ -38,8 +41,9 @@ class FlashDamageTest : public FlashTest {
 TEST_P(FlashDamageTest, TruncationAnywhereIsNamed) {
   if (comm_.size() > 1) return;  // reading is local, and the bytes do not depend on the number of ranks
 
-  for (std::size_t i = 0; i < 100; ++i) {
-    const std::size_t length = i < 90 ? bytes_.size() * i / 90 : bytes_.size() - (i - 89);
+  const std::size_t all = share_of(100), anywhere = all - share_of(12);
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::size_t length = i < anywhere ? bytes_.size() * i / anywhere : bytes_.size() - (i - anywhere + 1);
     EXPECT_TRUE(is_refused(bytes_.substr(0, length))) << length << " of " << bytes_.size() << " bytes";
   }
 }
@@ -50,9 +54,9 @@ TEST_P(FlashDamageTest, AFlippedBitAnywhereIsNamed) {
 
   // All of the first tables, the end of the file with its record, and places all over the file.
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < 64; ++i) places.push_back(i);
-  for (std::size_t i = 1; i <= 64; ++i) places.push_back(bytes_.size() - i);
-  for (int i = 0; i < 60; ++i) places.push_back(random() % bytes_.size());
+  for (std::size_t i = 0; i < share_of(64); ++i) places.push_back(i);
+  for (std::size_t i = 1; i <= share_of(64); ++i) places.push_back(bytes_.size() - i);
+  for (std::size_t i = 0; i < share_of(60); ++i) places.push_back(random() % bytes_.size());
 
   for (const std::size_t place : places)
     EXPECT_TRUE(is_refused(with_flipped_bit(place, static_cast<int>(random() % 8)))) << "byte " << place;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import sys
 import threading
 import time
@@ -158,6 +159,25 @@ def test_a_port_that_is_taken_is_named(pictures: Pictures) -> None:
         ):
             pass
     assert "--port" in str(problem.value.hint)
+
+
+def test_who_asks_for_half_a_page_is_let_go_and_holds_up_nobody(pictures: Pictures) -> None:
+    server = ViewServer(pictures)
+    server.patience_s = 0.5
+    before = threading.active_count()
+    with server.serving(0) as address:
+        port = int(address.rsplit(":", 1)[1].rstrip("/"))
+        silent = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(21)]
+        for connection, said in zip(silent, [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: local"] * 7, strict=True):
+            connection.sendall(said)
+        assert urllib.request.urlopen(address, timeout=30).status == 200
+        assert [connection.recv(1) for connection in silent] == [b""] * len(silent)
+        for connection in silent:
+            connection.close()
+        deadline = time.monotonic() + 30
+        while threading.active_count() > before + 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 def test_the_page_answers_to_names_of_this_machine_alone(pictures: Pictures) -> None:

@@ -126,7 +126,8 @@ TEST_P(LatticeFlowTest, HasThePopulationsOfAPlainLattice) {
   PlainLattice plain(GetParam(), config, is_random_solid);
   const LatticeTable& table = table_of(flow.lattice());
   advance(flow, 0);
-  LatticeFlow<double> alone(comm::Communicator(MPI_COMM_SELF), mesh::split(domain, {1, 1, 1}), config, bill);
+  const comm::Communicator self(MPI_COMM_SELF);
+  LatticeFlow<double> alone(self, mesh::split(domain, {1, 1, 1}), config, bill);
   advance(alone, 0);
   const auto start = alone.populations().view(0);
   core::for_each_cell(domain, [&](int k, int j, int i) {

@@ -29,6 +29,8 @@ class PictureServer:
     numbers, so that no other file can be asked for.
     """
 
+    patience_s = 60.0  # of silence, after which a connection is closed
+
     def __init__(self, pictures: Pictures) -> None:
         self.pictures = pictures
 
@@ -87,7 +89,7 @@ def _host(header: str) -> str:
 def _listen(pictures: PictureServer, port: int) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        timeout = 60  # seconds of silence before a connection is closed
+        timeout = pictures.patience_s
 
         def do_GET(self) -> None:  # noqa: N802, D102 (the name is that of http.server)
             if _host(self.headers.get("Host", "localhost")) not in OWN_NAMES:

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <type_traits>
+
 #include "solvers/lbm/lattice.hpp"
 
 /// What collisions do with the populations of a few cells side by side, for one file of kernels: `V` is a vector of
 /// lanes. Populations are deviations g_i = f_i - w_i, so that nothing is lost in floats beside a density of 1. Of each
-/// pair of opposite directions there is a sum (even) and a difference (odd).
+/// pair of opposite directions there is a sum (even) and a difference (odd). A collision is made from these, and then
+/// gives each pair by itself, so that one pair of directions after another can be read again, relaxed and sent away.
 namespace sidestream::solvers {
 
 /// The numbers of a collision.
@@ -54,89 +57,98 @@ struct Equilibrium {
   V rest, even[L::pairs], odd[L::pairs];
 
   [[gnu::always_inline]] explicit Equilibrium(const Flow<L, V>& flow) {
-    V cu[L::pairs];
-    L::along(flow.u, cu);
-    L::along(flow.momentum, odd);
     const V half_square = Real{1.5} * L::square(flow.u);
     rest = flow.excess - flow.density * half_square;
-#pragma GCC unroll 19
-    for (int p = 0; p < L::pairs; ++p) {
-      even[p] = flow.excess + flow.density * (Real{4.5} * (cu[p] * cu[p]) - half_square);
-      odd[p] = Real{3} * odd[p];
-    }
+    for_each_pair<L>([&](auto p) __attribute__((always_inline)) {
+      const V cu = along<L, p>(flow.u);
+      even[p] = flow.excess + flow.density * (Real{4.5} * (cu * cu) - half_square);
+      odd[p] = Real{3} * along<L, p>(flow.momentum);
+    });
   }
 };
 
 /// The same of the source that a force is (Guo et al. 2002, eq. 20).
 template <typename L, typename V, typename Real>
 struct Source {
-  V rest, even[L::pairs], odd[L::pairs];
+  V rest, u[3], force[3];
 
   [[gnu::always_inline]] Source(const Flow<L, V>& flow, const CollisionNumbers<Real>& numbers) {
-    V force[3], cu[L::pairs], cf[L::pairs], work = flow.u[0] * numbers.force[0];
+    V work = flow.u[0] * numbers.force[0];
 #pragma GCC unroll 19
-    for (int a = 0; a < L::axes; ++a) force[a] = V{} + numbers.force[a];
+    for (int a = 0; a < L::axes; ++a) u[a] = flow.u[a], force[a] = V{} + numbers.force[a];
     for (int a = 1; a < L::axes; ++a) work = work + flow.u[a] * numbers.force[a];
-    L::along(flow.u, cu);
-    L::along(force, cf);
     rest = Real{-3} * work;
-#pragma GCC unroll 19
-    for (int p = 0; p < L::pairs; ++p) {
-      even[p] = Real{9} * (cu[p] * cf[p]) + rest;
-      odd[p] = Real{3} * cf[p];
-    }
+  }
+  template <int pair>
+  [[gnu::always_inline]] V even() const {
+    return Real{9} * (along<L, pair>(u) * along<L, pair>(force)) + rest;
+  }
+  template <int pair>
+  [[gnu::always_inline]] V odd() const {
+    return Real{3} * along<L, pair>(force);
   }
 };
+struct NoSource {
+  template <typename Flow, typename Numbers>
+  NoSource(const Flow&, const Numbers&) {}
+};
+template <typename L, bool forced, typename V, typename Real>
+using SourceOf = std::conditional_t<forced, Source<L, V, Real>, NoSource>;
 
 /// Two relaxation times, of what is even and odd in the velocity (Ginzburg, Verhaeghe & d'Humieres 2008, Commun.
 /// Comput. Phys. 3, 427). Half of the sum and half of the difference of each pair go on by themselves, in as few
 /// operations as it takes: what they tend to, times their rate, and what the rate leaves of them.
-struct Trt {
-  template <typename L, bool forced, typename V, typename Real>
-  [[gnu::always_inline]] static void collide(V* g, const CollisionNumbers<Real>& numbers) {
-    V even[L::pairs], odd[L::pairs], cu[L::pairs], along[L::pairs];
-    take_pairs<L>(g, even, odd);
-    const Flow<L, V> flow = flow_of<L, forced>(g[0], even, odd, numbers);
-    L::along(flow.u, cu);
-    L::along(flow.momentum, along);
-    const Real omega = numbers.omega, omega_odd = numbers.omega_odd, rest = static_cast<Real>(L::rest), half = 0.5;
-    const Real left = half - half * omega, left_odd = half - half * omega_odd;
-    const V isotropic = flow.excess - flow.density * (Real{1.5} * L::square(flow.u));
-    g[0] += omega * (rest * isotropic - g[0]);
-#pragma GCC unroll 19
-    for (int p = 0; p < L::pairs; ++p) {
-      const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
-      const Real rate = omega * weight, rate_odd = Real{3} * (omega_odd * weight);
-      even[p] = left * even[p] + (rate * isotropic + ((Real{4.5} * rate) * flow.density) * (cu[p] * cu[p]));
-      odd[p] = left_odd * odd[p] + rate_odd * along[p];
-    }
-    if constexpr (forced) {
-      const Source<L, V, Real> source(flow, numbers);
-      const Real share = Real{1} - half * omega, share_odd = Real{1} - half * omega_odd;
-      g[0] += share * rest * source.rest;
-#pragma GCC unroll 19
-      for (int p = 0; p < L::pairs; ++p) {
-        const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
-        even[p] += share * weight * source.even[p];
-        odd[p] += share_odd * weight * source.odd[p];
-      }
-    }
-#pragma GCC unroll 19
-    for (int p = 0; p < L::pairs; ++p) {
-      g[2 * p + 1] = even[p] + odd[p];
-      g[2 * p + 2] = even[p] - odd[p];
-    }
+template <typename L, bool forced, typename V, typename Real>
+class Trt {
+ public:
+  [[gnu::always_inline]] Trt(const V& rest, const V* even, const V* odd, const CollisionNumbers<Real>& numbers)
+      : Trt(flow_of<L, forced>(rest, even, odd, numbers), numbers, numbers.omega_odd) {}
+
+  [[gnu::always_inline]] void relax_rest(V& g) const {
+    constexpr Real rest = static_cast<Real>(L::rest);
+    g += omega_ * (rest * isotropic_ - g);
+    if constexpr (forced) g += (Real{1} - half * omega_) * rest * source_.rest;
   }
+  template <int pair>
+  [[gnu::always_inline]] void relax(V& forward, V& backward) const {
+    constexpr Real weight = static_cast<Real>(L::weight[pair]);
+    const Real rate = omega_ * weight, rate_odd = Real{3} * (omega_odd_ * weight);
+    const Real left = half - half * omega_, left_odd = half - half * omega_odd_;
+    const V cu = along<L, pair>(u_);
+    V even = left * (forward + backward) + (rate * isotropic_ + ((Real{4.5} * rate) * density_) * (cu * cu));
+    V odd = left_odd * (forward - backward) + rate_odd * along<L, pair>(momentum_);
+    if constexpr (forced) {
+      even += (Real{1} - half * omega_) * weight * source_.template even<pair>();
+      odd += (Real{1} - half * omega_odd_) * weight * source_.template odd<pair>();
+    }
+    forward = even + odd;
+    backward = even - odd;
+  }
+
+ protected:
+  [[gnu::always_inline]] Trt(const Flow<L, V>& flow, const CollisionNumbers<Real>& numbers, Real omega_odd)
+      : omega_(numbers.omega),
+        omega_odd_(omega_odd),
+        density_(flow.density),
+        isotropic_(flow.excess - flow.density * (Real{1.5} * L::square(flow.u))),
+        source_(flow, numbers) {
+#pragma GCC unroll 19
+    for (int a = 0; a < L::axes; ++a) u_[a] = flow.u[a], momentum_[a] = flow.momentum[a];
+  }
+
+ private:
+  static constexpr Real half = 0.5;
+  Real omega_, omega_odd_;
+  V density_, isotropic_, u_[3], momentum_[3];
+  [[no_unique_address]] SourceOf<L, forced, V, Real> source_;
 };
 
 /// One relaxation time (Bhatnagar, Gross & Krook 1954).
-struct Bgk {
-  template <typename L, bool forced, typename V, typename Real>
-  [[gnu::always_inline]] static void collide(V* g, const CollisionNumbers<Real>& numbers) {
-    CollisionNumbers<Real> alike = numbers;
-    alike.omega_odd = numbers.omega;
-    Trt::collide<L, forced>(g, alike);
-  }
+template <typename L, bool forced, typename V, typename Real>
+class Bgk : public Trt<L, forced, V, Real> {
+ public:
+  [[gnu::always_inline]] Bgk(const V& rest, const V* even, const V* odd, const CollisionNumbers<Real>& numbers)
+      : Trt<L, forced, V, Real>(flow_of<L, forced>(rest, even, odd, numbers), numbers, numbers.omega) {}
 };
 
 /// Moments of third order of what a collision leaves, a_abb = rho u_a u_b^2 + keep (2 u_b s_ab + u_a s_bb) of the part
@@ -188,12 +200,13 @@ template <typename V, typename Real>
 
 /// Recursive regularisation: of what is not in equilibrium only the stress is kept, and what follows from it in higher
 /// orders (Malaspinas 2015, arXiv:1505.06900).
-struct Regularised {
-  template <typename L, bool forced, typename V, typename Real>
-  [[gnu::always_inline]] static void collide(V* g, const CollisionNumbers<Real>& numbers) {
-    V even[L::pairs], odd[L::pairs], stress[L::moments], tensor[L::moments];
-    take_pairs<L>(g, even, odd);
-    const Flow<L, V> flow = flow_of<L, forced>(g[0], even, odd, numbers);
+template <typename L, bool forced, typename V, typename Real>
+class Regularised {
+ public:
+  [[gnu::always_inline]] Regularised(const V& rest, const V* even, const V* odd,
+                                     const CollisionNumbers<Real>& numbers) {
+    V stress[L::moments], tensor[L::moments];
+    const Flow<L, V> flow = flow_of<L, forced>(rest, even, odd, numbers);
     const Real keep = Real{1} - numbers.omega;
     L::second(even, stress);
 #pragma GCC unroll 19
@@ -212,33 +225,34 @@ struct Regularised {
         if constexpr (forced) one += numbers.half_force[a] * flow.u[b] + numbers.half_force[b] * flow.u[a];
         tensor[L::place(a, b)] = own + keep * one;
       }
-    L::contract(tensor, even);
-    L::along(flow.momentum, odd);
+    L::contract(tensor, even_);
     const V isotropic = flow.excess - Real{1.5} * L::trace(tensor);
-    V rest = isotropic;
-#pragma GCC unroll 19
-    for (int p = 0; p < L::pairs; ++p) {
-      even[p] = Real{4.5} * even[p] + isotropic;
-      odd[p] = Real{3} * odd[p];
-    }
-    add_higher(HigherMoments<L, V, Real>{flow, stress, keep}, rest, even, odd);
+    rest_ = isotropic;
+    for_each_pair<L>([&](auto p) __attribute__((always_inline)) {
+      even_[p] = Real{4.5} * even_[p] + isotropic;
+      odd_[p] = Real{3} * along<L, p>(flow.momentum);
+    });
+    add_higher(HigherMoments<L, V, Real>{flow, stress, keep}, rest_, even_, odd_);
     if constexpr (forced) {
       const Source<L, V, Real> source(flow, numbers);
-      rest += Real{0.5} * source.rest;
-#pragma GCC unroll 19
-      for (int p = 0; p < L::pairs; ++p) {
-        even[p] += Real{0.5} * source.even[p];
-        odd[p] += Real{0.5} * source.odd[p];
-      }
-    }
-    g[0] = static_cast<Real>(L::rest) * rest;
-#pragma GCC unroll 19
-    for (int p = 0; p < L::pairs; ++p) {
-      const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
-      g[2 * p + 1] = weight * (even[p] + odd[p]);
-      g[2 * p + 2] = weight * (even[p] - odd[p]);
+      rest_ += Real{0.5} * source.rest;
+      for_each_pair<L>([&](auto p) __attribute__((always_inline)) {
+        even_[p] += Real{0.5} * source.template even<p>();
+        odd_[p] += Real{0.5} * source.template odd<p>();
+      });
     }
   }
+
+  [[gnu::always_inline]] void relax_rest(V& g) const { g = static_cast<Real>(L::rest) * rest_; }
+  template <int pair>
+  [[gnu::always_inline]] void relax(V& forward, V& backward) const {
+    constexpr Real weight = static_cast<Real>(L::weight[pair]);
+    forward = weight * (even_[pair] + odd_[pair]);
+    backward = weight * (even_[pair] - odd_[pair]);
+  }
+
+ private:
+  V rest_, even_[L::pairs], odd_[L::pairs];
 };
 
 }  // namespace sidestream::solvers

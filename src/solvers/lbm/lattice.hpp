@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <type_traits>
+#include <utility>
 
 namespace sidestream::solvers {
 
@@ -30,14 +32,6 @@ struct D2Q9 {
     tensor[0] = even[0] + diagonal;
     tensor[1] = even[1] + diagonal;
     tensor[2] = even[2] - even[3];
-  }
-  /// c u of each pair.
-  template <typename V>
-  static void along(const V* u, V* of_pair) {
-    of_pair[0] = u[0];
-    of_pair[1] = u[1];
-    of_pair[2] = u[0] + u[1];
-    of_pair[3] = u[0] - u[1];
   }
   /// c c : T of each pair.
   template <typename V>
@@ -90,18 +84,6 @@ struct D3Q19 {
     tensor[5] = even[7] - even[8];
   }
   template <typename V>
-  static void along(const V* u, V* of_pair) {
-    of_pair[0] = u[0];
-    of_pair[1] = u[1];
-    of_pair[2] = u[2];
-    of_pair[3] = u[0] + u[1];
-    of_pair[4] = u[0] - u[1];
-    of_pair[5] = u[0] + u[2];
-    of_pair[6] = u[0] - u[2];
-    of_pair[7] = u[1] + u[2];
-    of_pair[8] = u[1] - u[2];
-  }
-  template <typename V>
   static void contract(const V* tensor, V* of_pair) {
 #pragma GCC unroll 3
     for (int axis = 0; axis < axes; ++axis) of_pair[axis] = tensor[axis];
@@ -131,6 +113,25 @@ constexpr std::array<int, 3> velocity_of(int direction) {
   if (direction == 0) return {0, 0, 0};
   const std::array<int, 3> c = L::forward[static_cast<unsigned>((direction - 1) / 2)];
   return direction % 2 == 1 ? c : std::array<int, 3>{-c[0], -c[1], -c[2]};
+}
+/// c u of a pair.
+template <typename L, int pair, typename V>
+[[gnu::always_inline]] inline V along(const V* u) {
+  constexpr std::array<int, 3> c = L::forward[pair];
+  constexpr int first = c[0] != 0 ? 0 : c[1] != 0 ? 1 : 2, last = c[2] != 0 ? 2 : c[1] != 0 ? 1 : 0;
+  if constexpr (first == last)
+    return u[first];
+  else if constexpr (c[last] > 0)
+    return u[first] + u[last];
+  else
+    return u[first] - u[last];
+}
+/// Calls `f` with each pair, as a constant.
+template <typename L, typename F>
+[[gnu::always_inline]] inline void for_each_pair(F f) {
+  [&]<int... pair>(std::integer_sequence<int, pair...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, pair>{}), ...);
+  }(std::make_integer_sequence<int, L::pairs>{});
 }
 template <typename L>
 constexpr double weight_of(int direction) {

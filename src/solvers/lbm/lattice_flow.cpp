@@ -151,10 +151,10 @@ struct LatticeFlow<Real>::State {
 
   void sweep(const MeasuredRows& rows) {
     const CollisionStep<Real> how = step();
-    const PopulationRows<const Real> from = std::as_const(present).rows();
     const PopulationRows<Real> to = next.rows();
     const mesh::Int3 n = present.box().extent();
-    advance_box(how, from, to, rows, {n.x, n.y, n.z});
+    advance_box(how, present.rows(), to, rows, {n.x, n.y, n.z});
+    const PopulationRows<const Real> from = std::as_const(present).rows();
     for (const auto& list : edges.lists()) advance_cells(how, list.cells(), from, to);
     for (const auto& held : edges.held())
       for (int q = 0; q < table.directions(); ++q)

@@ -1,8 +1,9 @@
 #include "solvers/lbm/lattice_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <type_traits>
+#include <utility>
 
 #include "solvers/lbm/row_vectors.hpp"
 
@@ -10,38 +11,19 @@ namespace sidestream::solvers {
 
 namespace {
 
-// Whole lines of a direction one after another, so that each is written at once.
+// What leaves one end of whole rows comes in at the other: it is put behind the end of the row that a direction comes
+// from, just before it is read. The far ends of the next rows are asked for.
 template <typename L, typename Real>
-[[gnu::always_inline]] inline void store_line(const Vector<Real> (&line)[VectorOf<Real>::parts][L::directions],
-                                              Real* const (&to)[L::directions], int i, bool streams) {
-  constexpr int lanes = VectorOf<Real>::lanes;
-  if (streams) {
-#pragma GCC unroll 19
-    for (int q = 0; q < L::directions; ++q)
-      for (int part = 0; part < VectorOf<Real>::parts; ++part) stream(to[q] + i + part * lanes, line[part][q]);
-  } else {
-#pragma GCC unroll 19
-    for (int q = 0; q < L::directions; ++q)
-      for (int part = 0; part < VectorOf<Real>::parts; ++part)
-        std::memcpy(to[q] + i + part * lanes, &line[part][q], sizeof(Vector<Real>));
-  }
-}
-
-// What leaves one end of a whole row comes in at the other. `g` begins with the cell `first`.
-template <typename L, typename Real>
-[[gnu::always_inline]] inline void close_row(Vector<Real> (&g)[L::directions], const Real* const (&from)[L::directions],
-                                             int first, int cells) {
-  using Mask = decltype(g[0] == g[0]);
-  using Index = std::remove_cvref_t<decltype(Mask{}[0])>;
-  Mask lane{};
-  for (int l = 0; l < VectorOf<Real>::lanes; ++l) lane[l] = static_cast<Index>(l);
-  const Mask is_first = (lane + static_cast<Index>(first)) == Index{0},
-             is_last = (lane + static_cast<Index>(first)) == static_cast<Index>(cells - 1);
+void close_rows(Real* const (&from)[L::directions], int cells, std::ptrdiff_t to_next) {
 #pragma GCC unroll 19
   for (int q = 0; q < L::directions; ++q) {
     const int c = velocity_of<L>(q)[0];
-    if (c > 0) g[q] = is_first ? Vector<Real>{} + from[q][cells] : g[q];
-    if (c < 0) g[q] = is_last ? Vector<Real>{} + from[q][-1] : g[q];
+    if (c > 0) {
+      from[q][0] = from[q][cells];
+      __builtin_prefetch(from[q] + to_next + cells);
+    } else if (c < 0) {
+      from[q][cells - 1] = from[q][-1];
+    }
   }
 }
 
@@ -83,53 +65,82 @@ class MeasuredPiece {
   alignas(line_bytes) double found_[L::axes + 1][cells];
 };
 
-template <typename L, bool forced, typename Real>
-[[gnu::noinline]] void measure_line(const Vector<Real> (&line)[VectorOf<Real>::parts][L::directions], int place,
-                                    MeasuredPiece<L>& piece) {
-  constexpr int lanes = VectorOf<Real>::lanes;
-  for (int first = 0; first < VectorOf<Real>::in_a_line; first += VectorOf<double>::lanes) {
-    Vector<double> g[L::directions];
+/// A cache line of cells, one direction after another.
+template <typename L, typename Real>
+struct Line {
+  static constexpr int lanes = VectorOf<Real>::lanes, parts = VectorOf<Real>::parts, cells = VectorOf<Real>::in_a_line;
+  alignas(line_bytes) Real of[L::directions][cells];
+
+  template <bool forced>
+  [[gnu::noinline]] void measure(int place, MeasuredPiece<L>& piece) const {
+    for (int first = 0; first < cells; first += VectorOf<double>::lanes) {
+      Vector<double> g[L::directions];
 #pragma GCC unroll 19
-    for (int q = 0; q < L::directions; ++q)
-      g[q] = widened(reinterpret_cast<const Real*>(&line[first / lanes][q]) + first % lanes);
-    piece.template take<forced>(g, place + first);
+      for (int q = 0; q < L::directions; ++q) g[q] = widened(of[q] + first);
+      piece.template take<forced>(g, place + first);
+    }
   }
+};
+
+// Populations are read twice, of which the second time is out of the nearest cache, rather than kept: there are more of
+// them than registers. While one pair is computed the one before is on its way to memory.
+template <typename L, typename Model, typename Real, typename Put>
+[[gnu::always_inline]] inline void collide_line(const CollisionNumbers<Real>& numbers,
+                                                const Real* const (&from)[L::directions], int i, Put put) {
+  using V = Vector<Real>;
+  constexpr int lanes = VectorOf<Real>::lanes, parts = VectorOf<Real>::parts, ahead = lines_ahead * VectorOf<Real>::in_a_line;
+  const auto met = [&](int part) __attribute__((always_inline)) {
+    V g[L::directions], even[L::pairs], odd[L::pairs];
+#pragma GCC unroll 19
+    for (int q = 0; q < L::directions; ++q) g[q] = load(from[q] + i + part * lanes);
+    take_pairs<L>(g, even, odd);
+    return Model(g[0], even, odd, numbers);
+  };
+  const auto model = [&]<int... part>(std::integer_sequence<int, part...>) __attribute__((always_inline)) {
+    return std::array<Model, parts>{met(part)...};
+  }(std::make_integer_sequence<int, parts>{});
+  V forward[parts], backward[parts];
+  __builtin_prefetch(from[0] + i + ahead);
+  for (int part = 0; part < parts; ++part) {
+    forward[part] = load(from[0] + i + part * lanes);
+    model[part].relax_rest(forward[part]);
+  }
+  put(0, forward);
+  for_each_pair<L>([&](auto p) __attribute__((always_inline)) {
+    constexpr int there = 2 * p + 1, back = 2 * p + 2;
+    __builtin_prefetch(from[there] + i + ahead);
+    __builtin_prefetch(from[back] + i + ahead);
+    for (int part = 0; part < parts; ++part) {
+      forward[part] = load(from[there] + i + part * lanes);
+      backward[part] = load(from[back] + i + part * lanes);
+      model[part].template relax<p>(forward[part], backward[part]);
+    }
+    put(there, forward);
+    put(back, backward);
+  });
 }
 
-template <typename L, typename Model, bool forced, typename Real>
+template <typename L, template <typename, bool, typename, typename> typename Collision, bool forced, typename Real>
 void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::directions],
                  Real* const (&to)[L::directions], const MeasuredRows& measured, int cells) {
+  using Of = VectorOf<Real>;
+  using Model = Collision<L, forced, Vector<Real>, Real>;
   const bool measures = !measured.is_empty();
   MeasuredPiece<L> piece(step.numbers);
-  using Of = VectorOf<Real>;
+  Line<L, Real> line;
   for (int i = 0; i < cells; i += Of::in_a_line) {
-    Vector<Real> line[Of::parts][L::directions];
-    for (int part = 0; part < Of::parts; ++part) {
-      Vector<Real> g[L::directions];
-#pragma GCC unroll 19
-      for (int q = 0; q < L::directions; ++q) {
-        g[q] = load(from[q] + i + part * Of::lanes);
-        if (part == 0) __builtin_prefetch(from[q] + i + lines_ahead * Of::in_a_line);
-      }
-      const int first = i + part * Of::lanes;
-      if (step.wraps[0] && (first == 0 || first + Of::lanes >= cells)) close_row<L>(g, from, first, cells);
-      Model::template collide<L, forced>(g, step.numbers);
-#pragma GCC unroll 19
-      for (int q = 0; q < L::directions; ++q) line[part][q] = g[q];
-    }
+    const bool is_whole = i + Of::in_a_line <= cells;
+    collide_line<L, Model>(step.numbers, from, i, [&](int q, const Vector<Real>* values) __attribute__((always_inline)) {
+      if (is_whole) put_line(to[q] + i, values, step.streams);
+      if (measures || !is_whole) put_line(line.of[q], values, false);
+    });
     if (measures) {
       const int place = i % piece.cells, end = place + Of::in_a_line;
-      measure_line<L, forced, Real>(line, place, piece);
+      line.template measure<forced>(place, piece);
       if (end == piece.cells || i + Of::in_a_line >= cells)
         piece.put(measured, i - place, std::min(end, place + cells - i), step.streams);
     }
-    if (i + Of::in_a_line <= cells) {
-      store_line<L, Real>(line, to, i, step.streams);
-      continue;
-    }
-#pragma GCC unroll 19
-    for (int q = 0; q < L::directions; ++q)
-      for (int l = 0; l < cells - i; ++l) to[q][i + l] = line[l / Of::lanes][q][l % Of::lanes];
+    for (int q = 0; q < L::directions && !is_whole; ++q) std::copy_n(line.of[q], cells - i, to[q] + i);
   }
 }
 
@@ -137,13 +148,12 @@ constexpr int wrapped(int index, int cells, bool wraps) {
   return !wraps ? index : index < 0 ? index + cells : index >= cells ? index - cells : index;
 }
 
-template <typename L, typename Model, bool forced, typename Real>
-void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
+template <typename L, template <typename, bool, typename, typename> typename Collision, bool forced, typename Real>
+void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<Real>& from,
                       const PopulationRows<Real>& to, const MeasuredRows& measured, const std::array<int, 3>& extent) {
   for (int k = 0; k < extent[2]; ++k)
     for (int j = 0; j < extent[1]; ++j) {
-      const Real* sources[L::directions];
-      Real* targets[L::directions];
+      Real *sources[L::directions], *targets[L::directions];
 #pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) {
         const std::array<int, 3> c = velocity_of<L>(q);
@@ -152,8 +162,9 @@ void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<cons
         sources[q] = from.first + q * from.stride + z * from.stride_z + y * from.stride_y - c[0];
         targets[q] = to.first + q * to.stride + k * to.stride_z + j * to.stride_y;
       }
-      advance_row<L, Model, forced>(step, sources, targets, measured.from(k * to.stride_z + j * to.stride_y),
-                                    extent[0]);
+      if (step.wraps[0]) close_rows<L>(sources, extent[0], from.stride_y);
+      advance_row<L, Collision, forced>(step, sources, targets, measured.from(k * to.stride_z + j * to.stride_y),
+                                        extent[0]);
     }
   finish_streams();
 }
@@ -183,7 +194,7 @@ void complete(const EdgeCells<Real>& edge, const CollisionNumbers<Real>& numbers
 #pragma GCC unroll 19
   for (int a = 0; a < L::axes; ++a) flow.momentum[a] = flow.density * flow.u[a];
   const Equilibrium<L, V, Real> equilibrium(flow);
-  V even[L::pairs], odd[L::pairs], stress[L::moments], of_pair[L::pairs];
+  V even[L::pairs], stress[L::moments], of_pair[L::pairs];
 #pragma GCC unroll 19
   for (int p = 0; p < L::pairs; ++p) {
     const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
@@ -197,15 +208,14 @@ void complete(const EdgeCells<Real>& edge, const CollisionNumbers<Real>& numbers
   const V isotropic = L::trace(stress) * static_cast<Real>(1.5);
 #pragma GCC unroll 19
   for (int a = 0; a < L::axes; ++a) flow.momentum[a] -= numbers.half_force[a];
-  L::along(flow.momentum, odd);
   g[0] = static_cast<Real>(L::rest) * (equilibrium.rest - isotropic);
-#pragma GCC unroll 19
-  for (int p = 0; p < L::pairs; ++p) {
+  for_each_pair<L>([&](auto p) {
     const Real weight = static_cast<Real>(L::weight[static_cast<unsigned>(p)]);
-    const V both = equilibrium.even[p] + (Real{4.5} * of_pair[p] - isotropic), one = Real{3} * odd[p];
+    const V both = equilibrium.even[p] + (Real{4.5} * of_pair[p] - isotropic),
+            one = Real{3} * along<L, p>(flow.momentum);
     g[2 * p + 1] = weight * (both + one);
     g[2 * p + 2] = weight * (both - one);
-  }
+  });
 }
 
 // What comes in has a little of what the density lacks: so little that sound leaves (Rudy & Strikwerda 1980, J. Comput.
@@ -222,7 +232,7 @@ void tend_to_density(const EdgeCells<Real>& edge, Vector<Real>* g) {
       g[q] += static_cast<Real>(6.0 * weight_of<L>(q)) * missing;
 }
 
-template <typename L, typename Model, bool forced, typename Real>
+template <typename L, template <typename, bool, typename, typename> typename Collision, bool forced, typename Real>
 void advance_all_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& edge,
                        const PopulationRows<const Real>& from, const PopulationRows<Real>& to) {
   constexpr std::size_t lanes = static_cast<std::size_t>(VectorOf<Real>::lanes), directions = L::directions;
@@ -240,7 +250,11 @@ void advance_all_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& e
       complete<L>(edge, step.numbers, g, velocity);
     else if (edge.axis >= 0)
       tend_to_density<L>(edge, g);
-    Model::template collide<L, forced>(g, step.numbers);
+    Vector<Real> even[L::pairs], odd[L::pairs];
+    take_pairs<L>(g, even, odd);
+    const Collision<L, forced, Vector<Real>, Real> model(g[0], even, odd, step.numbers);
+    model.relax_rest(g[0]);
+    for_each_pair<L>([&](auto p) { model.template relax<p>(g[2 * p + 1], g[2 * p + 2]); });
     for (std::size_t l = 0; l < here; ++l)
 #pragma GCC unroll 19
       for (int q = 0; q < L::directions; ++q) to.first[q * to.stride + edge.at[n + l]] = g[q][l];
@@ -265,12 +279,12 @@ void measure_cells(const CollisionStep<Real>& step, const PopulationRows<const R
 // Calls `f` with lattice, collision and whether there is a force as types.
 template <typename Real, typename F>
 void with_types(const CollisionStep<Real>& step, F f) {
-  const auto with_force = [&]<typename L, typename Model>() {
+  const auto with_force = [&]<typename L, template <typename, bool, typename, typename> typename Collision>() {
     const auto& force = step.numbers.force;
     if (force[0] != 0 || force[1] != 0 || force[2] != 0)
-      f.template operator()<L, Model, true>();
+      f.template operator()<L, Collision, true>();
     else
-      f.template operator()<L, Model, false>();
+      f.template operator()<L, Collision, false>();
   };
   const auto with_collision = [&]<typename L>() {
     switch (step.kind) {
@@ -293,18 +307,18 @@ void with_types(const CollisionStep<Real>& step, F f) {
 inline namespace kernels {
 
 template <typename Real>
-void advance_box(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
+void advance_box(const CollisionStep<Real>& step, const PopulationRows<Real>& from,
                  const PopulationRows<Real>& to, const MeasuredRows& measured, const std::array<int, 3>& extent) {
-  with_types(step, [&]<typename L, typename Model, bool forced>() {
-    advance_all_rows<L, Model, forced>(step, from, to, measured, extent);
+  with_types(step, [&]<typename L, template <typename, bool, typename, typename> typename Collision, bool forced>() {
+    advance_all_rows<L, Collision, forced>(step, from, to, measured, extent);
   });
 }
 
 template <typename Real>
 void advance_cells(const CollisionStep<Real>& step, const EdgeCells<Real>& edge, const PopulationRows<const Real>& from,
                    const PopulationRows<Real>& to) {
-  with_types(step, [&]<typename L, typename Model, bool forced>() {
-    advance_all_cells<L, Model, forced>(step, edge, from, to);
+  with_types(step, [&]<typename L, template <typename, bool, typename, typename> typename Collision, bool forced>() {
+    advance_all_cells<L, Collision, forced>(step, edge, from, to);
   });
 }
 
@@ -317,9 +331,9 @@ void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Rea
     measure_cells<D3Q19>(step, row, cells, to);
 }
 
-template void advance_box(const CollisionStep<float>&, const PopulationRows<const float>&, const PopulationRows<float>&,
+template void advance_box(const CollisionStep<float>&, const PopulationRows<float>&, const PopulationRows<float>&,
                           const MeasuredRows&, const std::array<int, 3>&);
-template void advance_box(const CollisionStep<double>&, const PopulationRows<const double>&,
+template void advance_box(const CollisionStep<double>&, const PopulationRows<double>&,
                           const PopulationRows<double>&, const MeasuredRows&, const std::array<int, 3>&);
 template void advance_cells(const CollisionStep<float>&, const EdgeCells<float>&, const PopulationRows<const float>&,
                             const PopulationRows<float>&);

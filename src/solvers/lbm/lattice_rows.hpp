@@ -64,9 +64,9 @@ struct EdgeCells {
 inline namespace kernels {
 
 /// The cells of a box of `extent` along x, y, z: takes the populations that come to each, collides them and stores
-/// them; and what `measured` wants of them, while they are at hand.
+/// them; and what `measured` wants of them, while they are at hand. Rows that wrap get what is behind their ends.
 template <typename Real>
-[[gnu::visibility("default")]] void advance_box(const CollisionStep<Real>& step, const PopulationRows<const Real>& from,
+[[gnu::visibility("default")]] void advance_box(const CollisionStep<Real>& step, const PopulationRows<Real>& from,
                                                 const PopulationRows<Real>& to, const MeasuredRows& measured,
                                                 const std::array<int, 3>& extent);
 

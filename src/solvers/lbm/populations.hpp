@@ -24,7 +24,7 @@ class Populations {
     box_ = layout.box(own.front());
     const mesh::Int3 n = box_.extent();
     const bool is_flat = layout.domain().extent().z == 1;
-    rows_.stride_y = in_a_line + rounded_up(n.x + 1, in_a_line);
+    rows_.stride_y = rounded_up(n.x + 2, in_a_line);  // the last ghost cell, then the first of the next row
     rows_.stride_z = rows_.stride_y * (n.y + 2);
     const std::ptrdiff_t cells = rows_.stride_z * (is_flat ? 1 : n.z + 2) + in_a_line;
     // Directions begin on different lines of a page, which would else drive each other from the caches.

@@ -19,7 +19,7 @@ inline constexpr int vector_bytes = 16;
 #endif
 inline constexpr int line_bytes = 64;
 /// More rows are read at once than the processor foresees: lines are asked for so many before they are needed.
-inline constexpr int lines_ahead = 4;
+inline constexpr int lines_ahead = 6;
 
 template <typename Real>
 struct VectorOf {
