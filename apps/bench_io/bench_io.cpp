@@ -99,7 +99,6 @@ class Benchmark {
     const Case& now = cases_[c];
     tell(now, rounds);
     prepare(now);
-    sidestream_io_model(nullptr);
     sidestream_io_watch(folder_.c_str());
     sidestream_io_reset();
     try {
@@ -116,14 +115,15 @@ class Benchmark {
 
   json total_calls() const {
     const sidestream_io_counts own = sidestream_io_read();
-    std::vector<std::int64_t> sums{own.writes,   own.bytes,     own.sequential, own.consecutive, own.opens,  own.makes,
-                                   own.reserves, own.truncates, own.syncs,      own.renames,     own.removes};
+    std::vector<std::int64_t> sums{own.writes,    own.bytes, own.sequential, own.consecutive,
+                                   own.unaligned, own.opens, own.makes,      own.reserves,
+                                   own.truncates, own.syncs, own.renames,    own.removes};
     sums.insert(sums.end(), std::begin(own.sizes), std::end(own.sizes));
     comm_.sum(std::span(sums));
     json calls;
     auto next = sums.begin();
-    for (const char* name : {"writes", "bytes", "sequential", "consecutive", "opens", "makes", "reserves", "truncates",
-                             "syncs", "renames", "removes"})
+    for (const char* name : {"writes", "bytes", "sequential", "consecutive", "unaligned", "opens", "makes", "reserves",
+                             "truncates", "syncs", "renames", "removes"})
       calls[name] = *next++;
     calls["largest"] = comm_.max(own.largest);
     calls["writing_ranks"] = comm_.sum(std::int64_t{own.writes > 0});

@@ -8,8 +8,8 @@
 // SIDESTREAM_IO_PATH      watch the files and folders whose path holds this text; without it nothing is watched
 // SIDESTREAM_IO_RANK      watch them on this rank only (OMPI_COMM_WORLD_RANK)
 // SIDESTREAM_IO_COUNT     count: what was watched goes to PREFIX.RANK.json at the end of the process: for each file,
-//                         under the name it was written, the writes, their bytes and sizes in Darshan's bins, how many
-//                         were sequential and consecutive
+//                         under the name it was written or read, the writes and reads, their bytes and sizes in
+//                         Darshan's bins, how many were sequential, consecutive and not aligned
 // SIDESTREAM_IO_RECORD    record: every call that changes what is watched or brings it to the disk goes to PREFIX.PID,
 // as
 //                         `record.hpp` says, with the bytes written. PREFIX is not to be watched itself
@@ -98,14 +98,26 @@ ssize_t watched_write(int descriptor, std::vector<iovec> parts, off_t offset, co
   if (fault == Fault::torn) sidestream::io_layer::kill_process();
   if (done < 0) return done;
   const off_t place = offset >= 0 ? offset : ::lseek(descriptor, 0, SEEK_CUR) - done;
-  layer().wrote(*path, place, done);
+  struct stat status {};
+  ::fstat(descriptor, &status);
+  layer().wrote(*path, {place, done, std::max<std::int64_t>(1, status.st_blksize)});
   if (Record* record = layer().record())
     record->add(start_ns, {.call = Call::write, .path = *path, .offset = place, .bytes = done, .parts = parts});
-  if (const Model* model = layer().model()) {
-    struct stat status {};
-    ::fstat(descriptor, &status);
-    model->charge(start_ns, status.st_ino, place, done, layer().rank());
-  }
+  if (const Model* model = layer().model()) model->charge(start_ns, status.st_ino, place, done, layer().rank());
+  return done;
+}
+
+// A read at `offset` (negative: at the position of `descriptor`) is counted, and nothing else.
+template <typename F>
+ssize_t watched_read(int descriptor, off_t offset, const F& real) {
+  const ssize_t done = real();
+  if (done <= 0) return done;
+  const std::optional<std::string> path = layer().watched(descriptor);
+  if (!path) return done;
+  struct stat status {};
+  ::fstat(descriptor, &status);
+  const off_t place = offset >= 0 ? offset : ::lseek(descriptor, 0, SEEK_CUR) - done;
+  layer().was_read(*path, {place, done, std::max<std::int64_t>(1, status.st_blksize)});
   return done;
 }
 
@@ -166,9 +178,14 @@ bool is_for_writing(int flags) {
 // A call that makes no file and cuts none changes nothing, and is not recorded.
 template <typename F>
 int watched_open(int folder, const char* path, int flags, const F& real) {
-  const std::optional<std::string> watched =
-      is_for_writing(flags) ? layer().watched(folder, path) : std::optional<std::string>();
+  const std::optional<std::string> watched = layer().watched(folder, path);
   if (!watched) return real();
+  if (!is_for_writing(flags)) {
+    const int descriptor = real();
+    if (descriptor >= 0 && (flags & O_DIRECTORY) == 0) layer().opened(*watched, false);
+    return descriptor;
+  }
+  layer().opened(*watched, true);
   if (const int error = error_of(layer().next(Call::open))) return ByErrno::failed(error);
   Record* const record = layer().record();
   if (record == nullptr) return real();
@@ -254,6 +271,31 @@ ssize_t pwritev2(int descriptor, const iovec* parts, int count, off_t offset, in
   return watched_write(descriptor, parts_of(parts, count), offset, [&](std::size_t bytes) {
     return next(descriptor, first_bytes(parts_of(parts, count), bytes).data(), count, offset, flags);
   });
+}
+
+ssize_t read(int descriptor, void* data, size_t bytes) {
+  SIDESTREAM_NEXT(read);
+  return watched_read(descriptor, -1, [&] { return next(descriptor, data, bytes); });
+}
+
+ssize_t pread(int descriptor, void* data, size_t bytes, off_t offset) {
+  SIDESTREAM_NEXT(pread);
+  return watched_read(descriptor, offset, [&] { return next(descriptor, data, bytes, offset); });
+}
+
+ssize_t pread64(int descriptor, void* data, size_t bytes, off64_t offset) {
+  SIDESTREAM_NEXT(pread64);
+  return watched_read(descriptor, offset, [&] { return next(descriptor, data, bytes, offset); });
+}
+
+ssize_t readv(int descriptor, const iovec* parts, int count) {
+  SIDESTREAM_NEXT(readv);
+  return watched_read(descriptor, -1, [&] { return next(descriptor, parts, count); });
+}
+
+ssize_t preadv(int descriptor, const iovec* parts, int count, off_t offset) {
+  SIDESTREAM_NEXT(preadv);
+  return watched_read(descriptor, offset, [&] { return next(descriptor, parts, count, offset); });
 }
 
 // What OMPIO writes behind its exchanges. An error shows at once, a short write when the program asks for the result.
@@ -401,6 +443,15 @@ int openat64(int folder, const char* path, int flags, ...) {
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
   return watched_open(folder, path, flags, [&] { return next(folder, path, flags, mode); });
+}
+
+// A model tells the size of its extents where file systems tell theirs.
+int stat(const char* path, struct stat* status) noexcept {
+  SIDESTREAM_NEXT(stat);
+  const int result = next(path, status);
+  const Model* const model = layer().model();
+  if (result == 0 && model != nullptr && layer().watched(AT_FDCWD, path)) status->st_blksize = model->extent_bytes();
+  return result;
 }
 
 int close(int descriptor) {

@@ -6,15 +6,18 @@
 
 extern "C" {
 
-/// What this process did to the watched files. The bins of sizes are those of Darshan: <100, <1K, <10K, <100K, <1M,
-/// <4M, <10M, <100M, <1G bytes, and more.
+/// What this process did to the watched files, counted as Darshan does. The bins of sizes are its: up to 100 bytes, 1K,
+/// 10K, 100K, 1M, 4M, 10M, 100M, 1G (powers of 1024), and more.
 struct sidestream_io_counts {
   std::int64_t writes, bytes;
-  std::int64_t sequential;   ///< writes at or behind the end of the one before in the same file
+  std::int64_t sequential;   ///< writes behind the last byte of the one before since the file was opened, first 0
   std::int64_t consecutive;  ///< of these, writes that begin just there
   std::int64_t largest;      ///< bytes of the largest write
   std::int64_t opens, makes, reserves, truncates, syncs, renames, removes;
   std::int64_t sizes[10];
+  std::int64_t unaligned;  ///< writes and reads that begin within a unit of the file system (its `st_blksize`)
+  std::int64_t read_opens, reads, read_bytes, read_sequential, read_consecutive;
+  std::int64_t read_sizes[10];
 };
 
 /// Watches files whose path holds `part` from now on; nullptr: none.

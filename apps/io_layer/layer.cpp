@@ -25,8 +25,8 @@ constexpr std::array<std::pair<std::string_view, Fault>, 7> fault_names{{{"kill"
                                                                          {"edquot", Fault::edquot},
                                                                          {"eintr", Fault::eintr},
                                                                          {"short", Fault::short_write}}};
-constexpr std::array<std::int64_t, 9> bin_ends{100,       1'000,      10'000,      100'000,      1'000'000,
-                                               4'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+constexpr std::array<std::int64_t, 9> bin_ends{100,     1 << 10,  10 << 10,  100 << 10, 1 << 20,
+                                               4 << 20, 10 << 20, 100 << 20, 1 << 30};
 constexpr std::array<std::string_view, 10> bin_names{"<100",  "100-1K", "1K-10K",   "10K-100K", "100K-1M",
                                                      "1M-4M", "4M-10M", "10M-100M", "100M-1G",  ">1G"};
 
@@ -61,17 +61,27 @@ bool can_be_interrupted(Call call) {
   return call != Call::make && call != Call::rename && call != Call::remove;
 }
 
-void print(std::FILE* out, const sidestream_io_counts& counts) {
-  std::fprintf(out, "\"writes\": %ld, \"bytes\": %ld, \"sequential\": %ld, \"consecutive\": %ld, \"largest\": %ld",
-               counts.writes, counts.bytes, counts.sequential, counts.consecutive, counts.largest);
-  std::fprintf(out, ", \"sizes\": {");
+void print_bins(std::FILE* out, const char* name, const std::int64_t (&sizes)[10]) {
+  std::fprintf(out, ", \"%s\": {", name);
   const char* separator = "";
   for (std::size_t bin = 0; bin < bin_names.size(); ++bin) {
-    if (counts.sizes[bin] == 0) continue;
-    std::fprintf(out, "%s\"%s\": %ld", separator, bin_names[bin].data(), counts.sizes[bin]);
+    if (sizes[bin] == 0) continue;
+    std::fprintf(out, "%s\"%s\": %ld", separator, bin_names[bin].data(), sizes[bin]);
     separator = ", ";
   }
   std::fprintf(out, "}");
+}
+
+void print(std::FILE* out, const sidestream_io_counts& counts) {
+  std::fprintf(out, "\"writes\": %ld, \"bytes\": %ld, \"sequential\": %ld, \"consecutive\": %ld, \"largest\": %ld",
+               counts.writes, counts.bytes, counts.sequential, counts.consecutive, counts.largest);
+  std::fprintf(out, ", \"unaligned\": %ld", counts.unaligned);
+  std::fprintf(out, ", \"opens_for_reading\": %ld, \"reads\": %ld, \"bytes_read\": %ld", counts.read_opens,
+               counts.reads, counts.read_bytes);
+  std::fprintf(out, ", \"sequential_reads\": %ld, \"consecutive_reads\": %ld", counts.read_sequential,
+               counts.read_consecutive);
+  print_bins(out, "sizes", counts.sizes);
+  print_bins(out, "read_sizes", counts.read_sizes);
 }
 
 }  // namespace
@@ -160,18 +170,44 @@ Fault Layer::next(Call call) {
   return is_possible ? fault : Fault::none;
 }
 
-void Layer::wrote(const std::string& path, std::int64_t offset, std::int64_t bytes) {
+namespace {
+
+std::size_t bin_of(std::int64_t bytes) {
+  return static_cast<std::size_t>(std::lower_bound(bin_ends.begin(), bin_ends.end(), bytes) - bin_ends.begin());
+}
+
+}  // namespace
+
+void Layer::opened(const std::string& path, bool is_for_writing) {
   const std::scoped_lock lock(mutex_);
   File& file = files_[path];
-  if (file.end >= 0 && offset >= file.end) {
-    ++file.counts.sequential;
-    file.counts.consecutive += offset == file.end ? 1 : 0;
-  }
-  file.end = offset + bytes;
+  (is_for_writing ? file.last_written : file.last_read) = 0;
+  file.counts.read_opens += is_for_writing ? 0 : 1;
+}
+
+void Layer::wrote(const std::string& path, const Access& access) {
+  const std::scoped_lock lock(mutex_);
+  File& file = files_[path];
   ++file.counts.writes;
-  file.counts.bytes += bytes;
-  file.counts.largest = std::max(file.counts.largest, bytes);
-  ++file.counts.sizes[std::upper_bound(bin_ends.begin(), bin_ends.end(), bytes) - bin_ends.begin()];
+  file.counts.bytes += access.bytes;
+  file.counts.largest = std::max(file.counts.largest, access.bytes);
+  file.counts.sequential += access.offset > file.last_written ? 1 : 0;
+  file.counts.consecutive += access.offset == file.last_written + 1 ? 1 : 0;
+  file.counts.unaligned += access.offset % access.unit_bytes != 0 ? 1 : 0;
+  file.last_written = access.offset + access.bytes - 1;
+  ++file.counts.sizes[bin_of(access.bytes)];
+}
+
+void Layer::was_read(const std::string& path, const Access& access) {
+  const std::scoped_lock lock(mutex_);
+  File& file = files_[path];
+  ++file.counts.reads;
+  file.counts.read_bytes += access.bytes;
+  file.counts.read_sequential += access.offset > file.last_read ? 1 : 0;
+  file.counts.read_consecutive += access.offset == file.last_read + 1 ? 1 : 0;
+  file.counts.unaligned += access.offset % access.unit_bytes != 0 ? 1 : 0;
+  file.last_read = access.offset + access.bytes - 1;
+  ++file.counts.read_sizes[bin_of(access.bytes)];
 }
 
 void Layer::watch(const char* part) {
@@ -193,8 +229,17 @@ sidestream_io_counts Layer::counts() const {
     all.bytes += file.counts.bytes;
     all.sequential += file.counts.sequential;
     all.consecutive += file.counts.consecutive;
+    all.unaligned += file.counts.unaligned;
+    all.reads += file.counts.reads;
+    all.read_bytes += file.counts.read_bytes;
+    all.read_sequential += file.counts.read_sequential;
+    all.read_consecutive += file.counts.read_consecutive;
+    all.read_opens += file.counts.read_opens;
     all.largest = std::max(all.largest, file.counts.largest);
-    for (std::size_t bin = 0; bin < bin_names.size(); ++bin) all.sizes[bin] += file.counts.sizes[bin];
+    for (std::size_t bin = 0; bin < bin_names.size(); ++bin) {
+      all.sizes[bin] += file.counts.sizes[bin];
+      all.read_sizes[bin] += file.counts.read_sizes[bin];
+    }
   }
   const auto calls = [&](Call call) { return calls_[static_cast<std::size_t>(call)]; };
   all.opens = calls(Call::open);
@@ -236,7 +281,7 @@ bool Layer::set_model(const char* table) {
 
 void Layer::report() {
   const std::string prefix = environment("SIDESTREAM_IO_COUNT");
-  const bool is_idle = std::ranges::all_of(calls_, [](std::int64_t calls) { return calls == 0; });
+  const bool is_idle = files_.empty() && std::ranges::all_of(calls_, [](std::int64_t calls) { return calls == 0; });
   if (prefix.empty() || is_idle) return;
   watch(nullptr);
   std::FILE* out = std::fopen((prefix + "." + std::to_string(rank_) + ".json").c_str(), "w");

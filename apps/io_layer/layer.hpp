@@ -32,8 +32,15 @@ class Layer {
   /// Counts a call and tells what must happen to it. Does not return where that is the end of the process, but for
   /// `torn`.
   Fault next(Call call);
-  /// Counts bytes that were written.
-  void wrote(const std::string& path, std::int64_t offset, std::int64_t bytes);
+  /// Bytes that were written or read.
+  struct Access {
+    std::int64_t offset = 0, bytes = 0;
+    std::int64_t unit_bytes = 1;  ///< of the file system
+  };
+  /// Count.
+  void opened(const std::string& path, bool is_for_writing);
+  void wrote(const std::string& path, const Access& access);
+  void was_read(const std::string& path, const Access& access);
 
   void watch(const char* part);
   void reset();
@@ -54,7 +61,7 @@ class Layer {
  private:
   struct File {
     sidestream_io_counts counts{};
-    std::int64_t end = -1;  // of the last write
+    std::int64_t last_written = 0, last_read = 0;  // last bytes of the accesses before, as Darshan has them
   };
   bool watches_anything() const;
   bool is_watched(const std::string& path) const;

@@ -29,6 +29,7 @@ class Model {
   /// Waits until a write of `bytes` at `offset` of file `file` by `rank`, begun at `start_ns`, would be done.
   void charge(std::int64_t start_ns, std::uint64_t file, std::int64_t offset, std::int64_t bytes, int rank) const;
   static std::int64_t now_ns();
+  std::int64_t extent_bytes() const { return costs_.extent_bytes; }
 
  private:
   struct Table;

@@ -21,6 +21,7 @@ z_start = 50
 z_end = 2
 """
 TASK = '[task.t]\nevery = 1\nanalysis = "{}"\n'
+OUTPUT = "[output]\ncheckpoint = { every = 1, "
 AWAY = 'transport = "in-transit"\n[coupling]\nsidecars = 1\n'
 
 
@@ -96,6 +97,10 @@ def run(folder: Path, *words: str, ranks: int = 1) -> Done:
             "output.plotfile.compress.gas_densty",
             ["no quantity `gas_densty`", "did you mean `gas_density`?"],
         ),
+        (OUTPUT + "stripes = -1 }\n", "output.checkpoint.stripes", ["between 0 and 2000"]),
+        (OUTPUT + 'stripes = 8, stripe_size = "5 KiB" }\n', "output.checkpoint.stripe_size", ["multiple of 64 KiB"]),
+        (OUTPUT + 'stripe_size = "4 MiB" }\n', "output.checkpoint.stripe_size", ["set `stripes` too"]),
+        (OUTPUT + 'format = "nyx", stripes = 8 }\n', "output.checkpoint.stripes", ["no effect in the format `nyx`"]),
         ('[coupling]\ncompress = "zip"\n', "coupling.compress", ["no compressor `zip`", "none, zstd, zfp"]),
         ('[coupling]\ncompress = "zfp"\n', "coupling.compress", ["takes the largest error that a cell may have"]),
         ('[coupling]\ncompress = { heat = "zstd" }\n', "coupling.compress.heat", ["no quantity `heat`"]),

@@ -64,8 +64,71 @@ TEST_F(LayerTest, ItCountsWritesBehindEachOther) {
   EXPECT_EQ(counts.sequential, 2);
   EXPECT_EQ(counts.consecutive, 1);
   EXPECT_EQ(counts.largest, 1000);
-  EXPECT_EQ(counts.sizes[2], 4);
+  EXPECT_EQ(counts.sizes[1], 4);
   EXPECT_EQ(counts.opens, 1);
+}
+
+// A log of Darshan 3.4 of these accesses has POSIX_SEQ_WRITES 4, POSIX_CONSEC_WRITES 1, POSIX_FILE_NOT_ALIGNED 3 and
+// SIZE_WRITE 1 in 0_100, 3 in 100K_1M, 1 in 1M_4M by the rules of its macros (`darshan-posix.c`, `darshan-common.h`).
+TEST_F(LayerTest, ItAndTheStatisticsCountAsDarshanDoes) {
+  constexpr std::int64_t mebibyte = 1 << 20;
+  const std::vector<std::pair<std::int64_t, std::int64_t>> accesses{{4096, mebibyte},
+                                                                    {4096 + mebibyte, mebibyte},
+                                                                    {3 * mebibyte + 1, mebibyte},
+                                                                    {10, 100},
+                                                                    {3 * mebibyte + 7, mebibyte + 1}};
+  sidestream_io_watch(folder_.path().c_str());
+  sidestream_io_reset();
+  io::OutputFile file(folder_ / ("file" + std::to_string(comm_.rank())), io::OutputFile::Open::create);
+  for (const auto& [offset, bytes] : accesses)
+    file.write_at(offset, std::vector<std::byte>(static_cast<std::size_t>(bytes)));
+  const io::AccessStatistics statistics = file.statistics();
+  file.close();
+  sidestream_io_watch(nullptr);
+
+  const sidestream_io_counts counts = sidestream_io_read();
+  EXPECT_EQ(counts.sequential, 4);
+  EXPECT_EQ(counts.consecutive, 1);
+  EXPECT_EQ(counts.unaligned, 3);
+  EXPECT_EQ(counts.sizes[0], 1);
+  EXPECT_EQ(counts.sizes[4], 3);
+  EXPECT_EQ(counts.sizes[5], 1);
+  EXPECT_EQ(statistics.sequential, counts.sequential);
+  EXPECT_EQ(statistics.consecutive, counts.consecutive);
+  EXPECT_EQ(statistics.unaligned, counts.unaligned);
+  for (std::size_t bin = 0; bin < statistics.write_sizes.size(); ++bin)
+    EXPECT_EQ(statistics.write_sizes[bin], counts.sizes[bin]) << bin;
+}
+
+TEST_F(LayerTest, ItCountsReads) {
+  const std::string path = folder_ / ("file" + std::to_string(comm_.rank()));
+  io::OutputFile(path, io::OutputFile::Open::create).write_at(0, std::vector<std::byte>(10'000));
+  sidestream_io_watch(folder_.path().c_str());
+  sidestream_io_reset();
+  std::vector<std::byte> bytes(1000);
+  const io::InputFile file(path);
+  for (const std::int64_t offset : {4096, 5096, 8000, 0}) file.read(offset, bytes);
+  sidestream_io_watch(nullptr);
+
+  const sidestream_io_counts counts = sidestream_io_read();
+  EXPECT_EQ(counts.read_opens, 1);
+  EXPECT_EQ(counts.reads, 4);
+  EXPECT_EQ(counts.read_bytes, 4000);
+  EXPECT_EQ(counts.read_sequential, 3);
+  EXPECT_EQ(counts.read_consecutive, 1);
+  EXPECT_EQ(counts.read_sizes[1], 4);
+  EXPECT_EQ(counts.unaligned, 2);
+  EXPECT_EQ(counts.writes, 0);
+}
+
+TEST_F(LayerTest, OnAFileSystemOfLargeUnitsTheEngineWritesWholeOnes) {
+  const std::string table = folder_ / "model";
+  ASSERT_TRUE(sidestream_io_model(table.c_str()));
+
+  const sidestream_io_counts counts = counts_of(io::formats().named("sidestream"), "engine");
+  sidestream_io_model(nullptr);
+
+  EXPECT_LE(comm_.sum(std::int64_t{counts.writes > 0}), 2) << "two aggregators of a node";
 }
 
 TEST_F(LayerTest, TheModelChargesRequestsAndHandOvers) {

@@ -139,7 +139,7 @@ TEST(ArrayFile, ABufferSmallerThanAnArrayBoundsTheSizeOfWrites) {
       total(comm, io::write_array_file(comm, folder / "file", sample.file, by("aggregated", 1, 1024)));
 
   const std::int64_t array_bytes = 5 * comm.size() * 4 * 128;
-  EXPECT_EQ(all.writes, 2 * ((array_bytes + 1023) / 1024) + record_writes);
+  EXPECT_EQ(all.writes, (2 * array_bytes + 1023) / 1024 + record_writes);
 }
 
 TEST(ArrayFile, LargeRowsThatFollowEachOtherAreWrittenAtOnceByTheirRank) {

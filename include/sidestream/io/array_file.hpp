@@ -105,8 +105,10 @@ struct WriteOptions {
   int ranks_per_file = 1;  ///< format `files`: so many write to a data file, in turn; 0: a row of a square of ranks
   int aggregators = 0;     ///< ranks that write in aggregated methods; 0: chosen
   std::int64_t buffer_bytes = std::int64_t{16} << 20;  ///< of an aggregator, at a time
-  bool is_durable = true;                              ///< brought to the disk before it gets its name
-  bool is_verified = false;  ///< rows are read back and compared, as always by methods that hide failures
+  int stripes = 0;                ///< servers of the file system that a file lies on; 0: its own choice
+  std::int64_t stripe_bytes = 0;  ///< on each of them, at a time; 0: its own choice
+  bool is_durable = true;         ///< brought to the disk before it gets its name
+  bool is_verified = false;       ///< rows are read back and compared, as always by methods that hide failures
 };
 
 /// Writes `file` at `path` by `options.method`: under a temporary name, room reserved first, closed by a commit record,

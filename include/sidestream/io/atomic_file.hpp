@@ -56,7 +56,8 @@ class OutputFile {
  private:
   std::string path_;
   int descriptor_ = -1;
-  std::int64_t position_ = 0, end_of_last_ = 0;
+  std::int64_t position_ = 0, last_byte_ = 0;  // `last_byte_`: of the write before
+  std::int64_t unit_bytes_ = 1;
   AccessStatistics statistics_;
 };
 

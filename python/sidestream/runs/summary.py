@@ -52,7 +52,7 @@ class FileBill:
     metadata_s: float = 0.0
     data_s: float = 0.0
     sync_s: float = 0.0
-    exchange_s: float = 0.0
+    exchange_s: float = 0.0  # with copies, and waiting for what others send
     write_sizes: dict[str, int] = field(default_factory=dict)  # of WRITE_SIZES
 
     @property
@@ -144,6 +144,7 @@ def _charge_file(bill: FileBill, event: Event) -> None:
     bill.bytes_written += number(access, "bytes_written")
     for name in ("metadata_s", "data_s", "sync_s", "exchange_s"):
         setattr(bill, name, getattr(bill, name) + number(access, name))
+    bill.exchange_s += number(access, "copy_s") + number(access, "wait_s")
     sizes: Event = access["write_sizes"] if isinstance(access.get("write_sizes"), dict) else {}
     for name in sizes:
         bill.write_sizes[name] = bill.write_sizes.get(name, 0) + int(number(sizes, name))

@@ -11,6 +11,7 @@
 #include "io/disk/commit_record.hpp"
 #include "io/disk/compressed_arrays.hpp"
 #include "io/disk/memory_file.hpp"
+#include "io/disk/stripes.hpp"
 #include "io/disk/table_image.hpp"
 #include "io/write_methods.hpp"
 #include "sidestream/comm/sparse_exchange.hpp"
@@ -105,12 +106,14 @@ std::int64_t bytes_of(const ArrayTable& table) {
 // On the first rank: makes the file and takes room for everything. A library never meets a full disk: there is room for
 // the arrays before it begins, and it makes its tables in memory. (On a full disk HDF5 cannot close a file and ends the
 // process later, and MPI-IO says success.)
-MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table,
+MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table, const Stripes& stripes,
                    AccessStatistics& statistics) {
   const core::Stopwatch watch;
   const MemoryFile memory;
   MadeFile made;
-  OutputFile room(path, OutputFile::Open::create);
+  const bool is_striped = stripes.count > 0 && make_striped_file(path, stripes);
+  if (is_striped) statistics.stripes = stripes_of(path).count;
+  OutputFile room(path, is_striped ? OutputFile::Open::modify : OutputFile::Open::create);
   room.reserve(bytes_of(table));
   made.offsets = file.create(memory.path(), table.arrays, table.rows);
   core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
@@ -261,7 +264,7 @@ class ArrayFileWriter {
     MadeFile made;
     comm_.agree_on([&] {
       if (comm_.rank() != 0) return;
-      made = make_file(path_, file_, table_, statistics_);
+      made = make_file(path_, file_, table_, {options_.stripes, options_.stripe_bytes}, statistics_);
       if (is_of_library(method)) write_tables(path_, made.tables, statistics_);
     });
     const std::vector<std::int64_t> offsets = comm_.broadcast(made.offsets);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -111,7 +112,9 @@ OutputFile::OutputFile(std::string path, Open open) : path_(std::move(path)) {
   const core::Stopwatch watch;
   descriptor_ = open == Open::create ? create_anew(path_) : open_file(path_, O_WRONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail("open the file for writing", path_, errno);
-  if (open == Open::append) position_ = end_of_last_ = ::lseek(descriptor_, 0, SEEK_END);
+  if (open == Open::append) position_ = ::lseek(descriptor_, 0, SEEK_END);
+  struct stat status {};
+  if (::fstat(descriptor_, &status) == 0) unit_bytes_ = std::max<std::int64_t>(1, status.st_blksize);
   statistics_.files = 1;
   statistics_.metadata_s = watch.seconds();
 }
@@ -124,25 +127,25 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
       position_(other.position_),
-      end_of_last_(other.end_of_last_),
+      last_byte_(other.last_byte_),
+      unit_bytes_(other.unit_bytes_),
       statistics_(other.statistics_) {}
 
 void OutputFile::write(std::span<const std::byte> bytes) {
   const core::Stopwatch watch;
-  if (statistics_.writes > 0 && position_ >= end_of_last_) {
-    ++statistics_.sequential;
-    statistics_.consecutive += position_ == end_of_last_ ? 1 : 0;
-  }
   while (!bytes.empty()) {
     const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), position_);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(fmt::format("write {} bytes at offset {}", bytes.size(), position_), path_, errno);
     if (count == 0) fail(fmt::format("write {} bytes at offset {}", bytes.size(), position_), path_, ENOSPC);
     statistics_.add_write(count);
+    statistics_.sequential += position_ > last_byte_ ? 1 : 0;
+    statistics_.consecutive += position_ == last_byte_ + 1 ? 1 : 0;
+    statistics_.unaligned += position_ % unit_bytes_ != 0 ? 1 : 0;
     position_ += count;
+    last_byte_ = position_ - 1;
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
-  end_of_last_ = position_;
   statistics_.data_s += watch.seconds();
 }
 

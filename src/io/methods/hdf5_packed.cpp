@@ -19,7 +19,7 @@ class PackedHdf5 {
 
   AccessStatistics operator()() {
     core::Stopwatch watch;
-    FileHandle file = open_parallel_hdf5(work_.comm, work_.path);
+    FileHandle file = open_parallel_hdf5(work_);
     statistics_.files = 1;
     statistics_.metadata_s += watch.seconds();
     for (const ArrayGroup& group : work_.groups) write_group(file, group);
@@ -41,7 +41,7 @@ class PackedHdf5 {
     for (std::size_t a = 0; a < group.arrays.size(); ++a) {
       const core::Stopwatch watch;
       const bool is_packed = failure_.keep([&] { pack_array(group, a, buffer_); });
-      statistics_.exchange_s += watch.seconds();
+      statistics_.copy_s += watch.seconds();
       failure_.keep([&] {
         const DatasetHandle dataset = open_array(file, group.arrays[a], group.rows);
         for (std::size_t p = 0; p < calls; ++p)

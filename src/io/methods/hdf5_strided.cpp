@@ -61,7 +61,7 @@ class StridedHdf5 {
 
   AccessStatistics operator()(std::span<const std::size_t> groups) {
     core::Stopwatch watch;
-    FileHandle file = open_parallel_hdf5(work_.comm, work_.path);
+    FileHandle file = open_parallel_hdf5(work_);
     statistics_.files = 1;
     statistics_.metadata_s += watch.seconds();
     for (const std::size_t g : groups) {

@@ -19,9 +19,14 @@ void check_file(int error, const char* call, const std::string& path) {
 
 }  // namespace
 
-MpiInfo::MpiInfo() {
+MpiInfo::MpiInfo(const WriteOptions& options) {
   comm::check(MPI_Info_create(&info_), "MPI_Info_create");
-  comm::check(MPI_Info_set(info_, "romio_ds_write", "disable"), "MPI_Info_set");
+  const auto set = [&](const char* name, const std::string& value) {
+    comm::check(MPI_Info_set(info_, name, value.c_str()), "MPI_Info_set");
+  };
+  set("romio_ds_write", "disable");
+  if (options.stripes > 0) set("striping_factor", std::to_string(options.stripes));
+  if (options.stripe_bytes > 0) set("striping_unit", std::to_string(options.stripe_bytes));
 }
 
 MpiInfo::~MpiInfo() {
@@ -36,12 +41,12 @@ MpiType::~MpiType() {
   if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
 }
 
-MpiFile::MpiFile(const comm::Communicator& comm, const std::string& path) : path_(path) {
+MpiFile::MpiFile(const ArrayWrite& work) : path_(work.path) {
   const core::Stopwatch watch;
-  const comm::Communicator plain = comm.split(0);
-  const MpiInfo info;
+  const comm::Communicator plain = work.comm.split(0);
+  const MpiInfo info(work.options);
   plain.agree_on([&] {
-    check_file(MPI_File_open(plain.raw(), path.c_str(), MPI_MODE_RDWR, info.raw(), &file_), "MPI_File_open", path);
+    check_file(MPI_File_open(plain.raw(), path_.c_str(), MPI_MODE_RDWR, info.raw(), &file_), "MPI_File_open", path_);
   });
   statistics_.files = 1;
   statistics_.metadata_s = watch.seconds();

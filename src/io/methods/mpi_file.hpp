@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/io/access_statistics.hpp"
+#include "sidestream/io/array_file.hpp"
 
 namespace sidestream::io {
 
-/// Hints for MPI-IO below any library: no data sieving in writes (it writes bytes that others own).
+/// Hints for MPI-IO below any library: no data sieving in writes (it writes bytes that others own), and the stripes.
 class MpiInfo {
  public:
-  MpiInfo();
+  explicit MpiInfo(const WriteOptions& options);
   ~MpiInfo();
   MpiInfo(const MpiInfo&) = delete;
   MPI_Info raw() const { return info_; }
@@ -40,7 +40,7 @@ class MpiType {
 class MpiFile {
  public:
   /// Collective; all throw together.
-  MpiFile(const comm::Communicator& comm, const std::string& path);
+  explicit MpiFile(const ArrayWrite& work);
   /// Collective.
   ~MpiFile();
   MpiFile(const MpiFile&) = delete;

@@ -137,7 +137,7 @@ WriteMethod mpiio_derived_method() {
       "is packed",
       {Container::hdf5, Container::netcdf, Container::raw},
       [](const ArrayWrite& work) {
-        MpiFile file(work.comm, work.path);
+        MpiFile file(work);
         FirstFailure failure;
         AccessStatistics statistics;
         for (std::size_t g = 0; g < work.groups.size(); ++g) {

@@ -13,7 +13,7 @@ namespace sidestream::io {
 namespace {
 
 AccessStatistics write_independently(const ArrayWrite& work) {
-  MpiFile file(work.comm, work.path);
+  MpiFile file(work);
   AccessStatistics statistics;
   FirstFailure failure;
   failure.keep([&] {
@@ -25,7 +25,7 @@ AccessStatistics write_independently(const ArrayWrite& work) {
         const std::int64_t row_bytes = group.arrays[a].row_bytes();
         buffer.resize(static_cast<std::size_t>(own_rows(group) * row_bytes));
         pack_array(group, a, buffer);
-        statistics.exchange_s += watch.seconds();
+        statistics.copy_s += watch.seconds();
         const std::byte* data = buffer.data();
         for (const Piece& piece : pieces_of(group))
           for_each_chunk(work.offsets[g][a] + piece.first * row_bytes, piece.count * row_bytes,
@@ -98,7 +98,7 @@ void write_combined(const ArrayWrite& work, std::size_t g, MpiFile& file, FirstF
   const CombinedGroup group(work, g);
   std::vector<std::byte> buffer;
   const bool is_packed = failure.keep([&] { group.pack(buffer); });
-  statistics.exchange_s += watch.seconds();
+  statistics.copy_s += watch.seconds();
   for (std::size_t call = 0; call < group.calls(); ++call)
     failure.keep([&] { group.write(file, call, buffer, is_packed); });
 }
@@ -115,7 +115,7 @@ WriteMethod mpiio_collective_method() {
           "MPI-IO at known places, all arrays of a group in one collective call",
           {Container::hdf5, Container::netcdf, Container::raw},
           [](const ArrayWrite& work) {
-            MpiFile file(work.comm, work.path);
+            MpiFile file(work);
             FirstFailure failure;
             AccessStatistics statistics;
             for (std::size_t g = 0; g < work.groups.size(); ++g) write_combined(work, g, file, failure, statistics);

@@ -29,12 +29,12 @@ std::string reasons_of(std::uint32_t causes) {
 
 }  // namespace
 
-FileHandle open_parallel_hdf5(const comm::Communicator& comm, const std::string& path) {
-  const comm::Communicator plain = comm.split(0);
-  const MpiInfo info;
+FileHandle open_parallel_hdf5(const ArrayWrite& work) {
+  const comm::Communicator plain = work.comm.split(0);
+  const MpiInfo info(work.options);
   const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
   check_hdf5(H5Pset_fapl_mpio(access, plain.raw(), info.raw()), "H5Pset_fapl_mpio");
-  return FileHandle(H5Fopen(path.c_str(), H5F_ACC_RDWR, access), "H5Fopen");
+  return FileHandle(H5Fopen(work.path.c_str(), H5F_ACC_RDWR, access), "H5Fopen");
 }
 
 PropertiesHandle transfer_properties(bool is_collective) {

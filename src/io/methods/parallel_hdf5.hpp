@@ -4,15 +4,15 @@
 
 #include "io/containers/hdf5/hdf5_handle.hpp"
 #include "io/methods/rows.hpp"
-#include "sidestream/comm/communicator.hpp"
+#include "sidestream/io/array_file.hpp"
 
 namespace sidestream::io {
 
 // HDF5 on MPI-IO, for files that are there already. Under a `QuietHdf5`.
 
-/// Opens a file for writing by all ranks. Collective; `comm` is replaced by a plain one, as MPI-IO of Open MPI 4
-/// writes wrong bytes through HDF5 where the communicator is Cartesian (open-mpi/ompi #12718).
-FileHandle open_parallel_hdf5(const comm::Communicator& comm, const std::string& path);
+/// Opens a file for writing by all ranks. Collective; the communicator is replaced by a plain one, as MPI-IO of Open
+/// MPI 4 writes wrong bytes through HDF5 where the communicator is Cartesian (open-mpi/ompi #12718).
+FileHandle open_parallel_hdf5(const ArrayWrite& work);
 
 /// Properties of independent or collective transfers.
 PropertiesHandle transfer_properties(bool is_collective);

@@ -11,11 +11,11 @@
 
 namespace sidestream::io {
 
-NetcdfFile::NetcdfFile(const comm::Communicator& comm, const std::string& path) : path_(path) {
-  const comm::Communicator plain = comm.split(0);
-  const MpiInfo info;
+NetcdfFile::NetcdfFile(const ArrayWrite& work) : path_(work.path) {
+  const comm::Communicator plain = work.comm.split(0);
+  const MpiInfo info(work.options);
   plain.agree_on(
-      [&] { check_netcdf(ncmpi_open(plain.raw(), path.c_str(), NC_WRITE, info.raw(), &id_), "ncmpi_open", path); });
+      [&] { check_netcdf(ncmpi_open(plain.raw(), path_.c_str(), NC_WRITE, info.raw(), &id_), "ncmpi_open", path_); });
 }
 
 NetcdfFile::~NetcdfFile() {

@@ -13,7 +13,7 @@ namespace sidestream::io {
 class NetcdfFile {
  public:
   /// Collective.
-  NetcdfFile(const comm::Communicator& comm, const std::string& path);
+  explicit NetcdfFile(const ArrayWrite& work);
   /// Collective.
   ~NetcdfFile();
   NetcdfFile(const NetcdfFile&) = delete;

@@ -23,7 +23,7 @@ bool is_empty(const ArrayGroup& group) {
 // What the ways of writing share: the file, the first failure, the statistics.
 class NetcdfWrite {
  public:
-  explicit NetcdfWrite(const ArrayWrite& work) : work_(work), file_(work.comm, work.path) {
+  explicit NetcdfWrite(const ArrayWrite& work) : work_(work), file_(work) {
     statistics_.files = 1;
     statistics_.metadata_s = watch_.seconds();
   }
@@ -60,7 +60,7 @@ class BlockingWrite : public NetcdfWrite {
     for (std::size_t a = 0; a < group.arrays.size(); ++a) {
       const core::Stopwatch watch;
       const bool is_packed = failure_.keep([&] { pack_native(group, a, buffer); });
-      statistics_.exchange_s += watch.seconds();
+      statistics_.copy_s += watch.seconds();
       for (std::size_t p = 0; p < calls; ++p)
         failure_.keep([&] {
           const Part& part = part_or_none(parts, is_packed ? p : parts.size());
@@ -168,7 +168,7 @@ class NonblockingWrite : public NetcdfWrite {
                    is_buffered_ ? "ncmpi_bput_varn" : "ncmpi_iput_varn", array.name);
       requests_.push_back(request);
       statistics_.add_write(bytes_of(planned.part, array));
-      statistics_.exchange_s += watch.seconds();
+      statistics_.copy_s += watch.seconds();
     }
   }
 

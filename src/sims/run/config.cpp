@@ -12,6 +12,7 @@
 #include "sidestream/sims/run.hpp"
 #include "sims/quantities/common_quantities.hpp"
 #include "sims/run/output_kinds.hpp"
+#include "sims/run/stripe_options.hpp"
 
 namespace sidestream::sims {
 
@@ -48,7 +49,8 @@ struct Output : couple::TriggerKeys {
   std::vector<std::string> variables, species, particle_numbers;
   core::Compression compression;
   double particle_share = 1.0;
-  std::int32_t keep = 0, files = 0, ranks_per_file = 1, aggregators = 0;
+  std::int32_t keep = 0, files = 0, ranks_per_file = 1, aggregators = 0, stripes = 0;
+  double stripe_bytes = 0.0;
   bool is_asynchronous = false;
 };
 
@@ -77,6 +79,7 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
   table.option("aggregators", &Output::aggregators, standard.aggregators)
       .at_least(0)
       .doc("ranks that write in aggregated methods; 0: chosen");
+  add_stripe_options(table, &Output::stripes, &Output::stripe_bytes);
   table.option("files", &Output::files, standard.files)
       .at_least(1)
       .doc("in formats of many files: so many are written at the same time");
@@ -165,6 +168,7 @@ void check_write_keys(const core::Node& node, const io::Format& format, const Ou
   for (const auto& [name, is_idle] :
        {Key{"files", output.files != standard.files && !follows("files")},
         Key{"ranks_per_file", output.ranks_per_file != standard.ranks_per_file && !follows("ranks_per_file")},
+        Key{"stripes", output.stripes > 0 && format.methods.empty()},
         Key{"aggregators", output.aggregators != standard.aggregators && format.methods.empty()}})
     if (is_idle)
       core::reject(*node.find(name), fmt::format("`{}` has no effect in the format `{}`", name, format.name),
@@ -259,6 +263,9 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   if (run.begins_anew) check_write_keys(*node, *config.file.format, output);
   config.file.options.method = output.method == "automatic" ? "" : output.method;
   config.file.options.aggregators = output.aggregators;
+  check_stripes(*node, output.stripes, output.stripe_bytes);
+  config.file.options.stripes = output.stripes;
+  config.file.options.stripe_bytes = static_cast<std::int64_t>(output.stripe_bytes);
   config.file.options.files = output.files;
   config.file.options.ranks_per_file = output.ranks_per_file;
   config.is_asynchronous = output.is_asynchronous;

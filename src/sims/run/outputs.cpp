@@ -250,6 +250,8 @@ void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& 
     pending_->is_written = true;
     pending_->watch.restart();
   }
+  const io::AccessStatistics statistics = io::total(compute_, outcome.statistics);
+  tell_of_stripes(output, statistics);
   nlohmann::json event{{"step", output.step},
                        {"path", output.path},
                        {"format", output.config->file.format->name},
@@ -257,9 +259,23 @@ void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& 
                        {"asynchronous", output.is_asynchronous},
                        {"copy_s", output.copy_s},
                        {"wait_s", output.wait_s},
-                       {"io", io::to_json(io::total(compute_, outcome.statistics))}};
+                       {"io", io::to_json(statistics)}};
   if (compute_.rank() == 0) event["bytes"] = bytes_of(is_checkpoint ? io::pending_path(output.path) : output.path);
   session_.log().write(output.what, event);
+}
+
+// Once.
+void Outputs::tell_of_stripes(const Output& output, const io::AccessStatistics& statistics) {
+  const int wanted = output.config->file.options.stripes;
+  if (wanted == 0 || statistics.stripes > 0 || stripes_are_told_) return;
+  stripes_are_told_ = true;
+  const std::string problem =
+      fmt::format("the file system of {} has no stripes to set, or no `lfs` to set them by", output.path);
+  session_.log().write("warning", {{"step", output.step},
+                                   {"message", problem},
+                                   {"where", output.path},
+                                   {"hint", "leave `stripes` out; the files are as good without"}});
+  say_(fmt::format("warning: {}\nhint: leave `stripes` out; the files are as good without", problem));
 }
 
 void Outputs::lose_pending() {

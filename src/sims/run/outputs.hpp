@@ -116,6 +116,7 @@ class Outputs {
   void lose_pending();
   void lose_plotfile();
   void report_failure(const Output& output, const std::string& problem);
+  void tell_of_stripes(const Output& output, const io::AccessStatistics& statistics);
   void report_refusal(const Pending& pending);
   void remove_refused();
 
@@ -129,7 +130,7 @@ class Outputs {
   io::BackgroundWriter writer_;
   std::optional<Output> under_way_;
   std::optional<Pending> pending_;
-  bool is_put_off_ = false;
+  bool is_put_off_ = false, stripes_are_told_ = false;
   std::string refused_;                       // the path of the newest refused one, as long as it lies there
   std::vector<std::int64_t> last_plotfiles_;  // of each
   std::int64_t lost_plotfiles_ = 0, lost_checkpoints_ = 0;

@@ -73,7 +73,7 @@ class FilesDataWriter {
   }
   AccessStatistics statistics() const {
     AccessStatistics all = file_.statistics();
-    all.exchange_s += pack_s_;
+    all.copy_s += pack_s_;
     return all;
   }
 

@@ -54,7 +54,7 @@ class NyxDataWriter {
       table_.boxes.push_back({own_[b], turn_.file, pieces.position(), 0});
       std::ranges::copy(std::as_bytes(std::span(lines[b])), pieces.room(lines[b].size()).begin());
       for (const mesh::Quantity& entry : content_.fields()) write_field(entry, b, pieces);
-      statistics_.exchange_s += watch.seconds() - (seconds_of(file) - waited_s);
+      statistics_.copy_s += watch.seconds() - (seconds_of(file) - waited_s);
     }
     pieces.flush();
     finish(file);

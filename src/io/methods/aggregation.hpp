@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "io/disk/file_system.hpp"
+#include "io/methods/rows.hpp"
+
+namespace sidestream::io {
+
+/// Ranks that write for all, where the options leave it open: no more than the data fill buffers of; four for each
+/// server of the file system where it tells them, else two for each node.
+int chosen_aggregators(std::int64_t bytes, std::int64_t buffer_bytes, int ranks, int nodes, int stripes);
+
+/// Writes `groups` through aggregators: rows travel to ranks that write whole units of the file system, in large
+/// pieces; while one window is written, the next is on its way. What a rank knows of the others is what comes to it. A
+/// rank that fails goes on taking part, and throws at the end. Collective.
+AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::size_t> groups,
+                                  const FileSystem& system);
+
+}  // namespace sidestream::io

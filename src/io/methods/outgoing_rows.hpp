@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "io/methods/file_domains.hpp"
+#include "io/methods/rows.hpp"
+
+namespace sidestream::io {
+
+/// The rows of this rank in the order of the file, packed window by window. Local.
+class OutgoingRows {
+ public:
+  OutgoingRows(const ArrayWrite& work, std::span<const std::size_t> groups, const FileDomains& domains);
+
+  /// What a window gets from here, ascending; what touches is one range.
+  struct Share {
+    FileDomains::Window window;
+    std::vector<ByteRange> ranges;
+    std::int64_t bytes = 0;
+  };
+  /// Ascending.
+  const std::vector<Share>& shares() const { return shares_; }
+
+  /// Where the bytes of a range of the share are to be: `bytes` from `offset` in the file on.
+  using Room = std::function<std::span<std::byte>(std::int64_t offset, std::int64_t bytes)>;
+  /// Packs the next share; those before it have been packed.
+  void pack(const Share& share, const Room& room);
+  std::size_t scratch_bytes() const { return scratch_.capacity(); }
+
+ private:
+  // A run of an array where it stands in the file.
+  struct Held {
+    std::int64_t offset = 0, bytes = 0;
+    std::size_t group = 0, array = 0, run = 0;
+  };
+  void pack_part(const Held& held, std::int64_t from, std::span<std::byte> out);
+
+  const ArrayWrite& work_;
+  std::vector<Held> held_;  // ascending
+  std::vector<Share> shares_;
+  std::size_t next_ = 0;   // of `held_`
+  std::int64_t done_ = 0;  // bytes of it
+  std::vector<std::byte> scratch_;
+  const Held* in_scratch_ = nullptr;
+};
+
+}  // namespace sidestream::io

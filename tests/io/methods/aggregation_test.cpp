@@ -1,0 +1,221 @@
+#include "io/methods/aggregation.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "io/array_samples.hpp"
+#include "io/disk/stripes.hpp"
+#include "io/methods/file_domains.hpp"
+#include "io/temporary_folder.hpp"
+
+namespace sidestream::test {
+
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+// Ten arrays of 229 GiB in all, as of the largest checkpoint of Latham et al. (2012), behind tables of 5000 bytes.
+std::vector<io::ByteRange> large_arrays() {
+  constexpr std::int64_t bytes = (std::int64_t{229} << 30) / 10;
+  std::vector<io::ByteRange> arrays;
+  for (int a = 0; a < 10; ++a) arrays.push_back({5000 + a * bytes, bytes});
+  return arrays;
+}
+
+// Whose it is in this round, for every window of arrays.
+std::map<std::int64_t, io::FileDomains::Window> windows_of(const io::FileDomains& domains,
+                                                           const std::vector<io::ByteRange>& arrays) {
+  std::map<std::int64_t, io::FileDomains::Window> windows;
+  for (const io::ByteRange& array : arrays)
+    for (std::int64_t offset = array.offset; offset < array.offset + array.bytes;) {
+      const io::FileDomains::Window window = domains.window_at(offset);
+      windows[window.begin] = window;
+      offset = window.end;
+    }
+  return windows;
+}
+
+// A group of one array, a row of `row_bytes` for each run, dealt to the ranks in turn.
+struct Sample {
+  SampleGroup group;
+  io::ArrayFile file;
+  Offsets offsets = std::make_shared<std::vector<std::int64_t>>();
+};
+
+Sample sample_of(const comm::Communicator& comm, int arrays, int runs_a_rank, std::int64_t numbers) {
+  Sample sample;
+  io::ArrayGroup& group = sample.group.group;
+  for (int a = 0; a < arrays; ++a)
+    group.arrays.push_back({"array" + std::to_string(a), io::ElementType::float64, {numbers}});
+  for (int r = 0; r < runs_a_rank * comm.size(); ++r)
+    if (r % comm.size() == comm.rank()) group.runs.push_back({r, r, 1});
+  group.rows = group.run_total = std::int64_t{runs_a_rank} * comm.size();
+  sample.group.value = [](std::size_t a, std::int64_t row, std::int64_t e) {
+    return mixed({static_cast<std::int64_t>(a), row, e});
+  };
+  group.pack = [g = sample.group](std::size_t array, std::size_t run, std::span<std::byte> out) {
+    g.put(array, g.group.runs[run], out);
+  };
+  sample.file.container = io::Container::raw;
+  sample.file.groups = {group};
+  sample.file.create = raw_maker(sample.offsets, 3);
+  return sample;
+}
+
+}  // namespace
+
+TEST(FileDomains, NoUnitOfTheFileSystemHasTwoWriters) {
+  const std::vector<io::ByteRange> arrays = large_arrays();
+  for (const std::int64_t unit : {std::int64_t{4096}, mebibyte, 4 * mebibyte}) {
+    const io::FileDomains domains(arrays, {512, 65'536, unit, 16 * mebibyte});
+
+    const auto windows = windows_of(domains, arrays);
+
+    std::set<std::pair<std::int64_t, int>> used;
+    std::int64_t end = windows.begin()->first;
+    for (const auto& [begin, window] : windows) {
+      EXPECT_EQ(begin % unit, 0);
+      EXPECT_EQ(begin, end);
+      EXPECT_LE(window.end - begin, 16 * mebibyte);
+      EXPECT_TRUE(used.insert({window.round, window.rank}).second) << "two windows of one rank in a round";
+      EXPECT_LT(window.round, domains.rounds());
+      end = window.end;
+    }
+    EXPECT_EQ(end, arrays.back().offset + arrays.back().bytes);
+  }
+}
+
+TEST(FileDomains, ArraysFarFromEachOtherDoNotMakeEmptyWindows) {
+  const std::vector<io::ByteRange> arrays{{100, 3 * mebibyte}, {std::int64_t{1} << 40, 5 * mebibyte}};
+
+  const io::FileDomains domains(arrays, {2, 4, mebibyte, 2 * mebibyte});
+
+  EXPECT_LE(domains.rounds(), 3);
+  EXPECT_EQ(domains.window_at(std::int64_t{1} << 40).begin, std::int64_t{1} << 40);
+}
+
+TEST(FileDomains, ABufferSmallerThanAUnitIsObeyed) {
+  const io::FileDomains domains({{100, 1000}}, {1, 1, 4096, 57});
+
+  EXPECT_EQ(domains.window_bytes(), 56);
+  EXPECT_EQ(domains.rounds(), 18);
+}
+
+TEST(Aggregators, AreBoundedByTheServersOrTheNodes) {
+  constexpr std::int64_t bytes = std::int64_t{229} << 30, buffer = 16 * mebibyte;
+
+  EXPECT_EQ(io::chosen_aggregators(bytes, buffer, 65'536, 16'384, 128), 512);
+  EXPECT_EQ(io::chosen_aggregators(bytes, buffer, 65'536, 2048, 0), 4096);
+  EXPECT_EQ(io::chosen_aggregators(buffer, buffer, 65'536, 2048, 128), 1);
+  EXPECT_EQ(io::chosen_aggregators(bytes, buffer, 3, 3, 128), 3);
+}
+
+TEST(Aggregation, WritesWholeUnitsEachByOneRankInFewWrites) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  const Sample sample = sample_of(comm, 5, 8, 1000);
+  const io::WriteOptions options{
+      .method = "aggregated", .aggregators = 2, .buffer_bytes = 16 << 10, .is_durable = false};
+
+  const io::AccessStatistics all = total(comm, io::write_array_file(comm, folder / "file", sample.file, options));
+
+  const std::int64_t bytes = 5 * 8 * comm.size() * 8000;
+  EXPECT_EQ(all.bytes_written - bytes < 10'000, true);
+  EXPECT_LE(all.writes, bytes / (16 << 10) + 8 + 5);
+  EXPECT_LE(all.unaligned, 8) << "but for the ends of arrays that do not touch, and the tables";
+  EXPECT_GT(all.memory_bytes, 0);
+  EXPECT_LE(all.memory_bytes, 6 * (16 << 10) + 2 * 8000 + bytes / comm.size());
+}
+
+TEST(Aggregation, EveryRunIsPackedOnceHoweverManyWindowsHaveAPartOfIt) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  Sample sample = sample_of(comm, 3, 4, 1000);
+  int packed = 0;
+  sample.file.groups[0].pack = [&, pack = sample.group.group.pack](std::size_t array, std::size_t run,
+                                                                   std::span<std::byte> out) {
+    ++packed;
+    pack(array, run, out);
+  };
+
+  io::write_array_file(comm, folder / "file", sample.file,
+                       {.method = "aggregated", .buffer_bytes = 900, .is_durable = false});
+
+  EXPECT_EQ(packed, 3 * 4);
+}
+
+// A `lfs` that keeps what it was told, as a program on the PATH for the life of this.
+class FakeLfs {
+ public:
+  FakeLfs(const comm::Communicator& comm, const std::string& folder) : path_(::getenv("PATH")) {
+    if (comm.rank() == 0) make_program(folder + "/lfs");
+    comm.barrier();
+    ::setenv("PATH", (folder + ":" + path_).c_str(), 1);
+  }
+  ~FakeLfs() { ::setenv("PATH", path_.c_str(), 1); }
+  FakeLfs(const FakeLfs&) = delete;
+
+ private:
+  static void make_program(const std::string& program) {
+    std::ofstream(program) << "#!/bin/sh\n"
+                              "here=$(dirname \"$0\")\n"
+                              "if [ $1 = setstripe ]; then\n"
+                              "  echo $3 > $here/count; echo ${5:-1048576} > $here/size\n"
+                              "  for file; do :; done; : > $file; exit 0\n"
+                              "fi\n"
+                              "if [ $2 = -c ]; then cat $here/count; else cat $here/size; fi\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+
+  std::string path_;
+};
+
+TEST(Stripes, AreSetBeforeTheFirstByteAndReadBack) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm), tools(comm);
+  const Sample sample = sample_of(comm, 2, 4, 1000);
+  const io::WriteOptions options{.method = "aggregated", .stripes = 8, .stripe_bytes = 64 << 10, .is_durable = false};
+  const FakeLfs lfs(comm, tools.path());
+
+  const io::AccessStatistics all = total(comm, io::write_array_file(comm, folder / "file", sample.file, options));
+
+  EXPECT_EQ(all.stripes, 8);
+  EXPECT_EQ(io::file_system_of(folder / "file", true).stripes, 8);
+  EXPECT_EQ(io::file_system_of(folder / "file", true).unit_bytes, 64 << 10);
+  if (comm.rank() == 0) {
+    std::size_t next = 0;
+    for (std::size_t a = 0; a < 2; ++a)
+      EXPECT_EQ(bytes_that_differ(folder / "file", (*sample.offsets)[next++], sample.group.bytes(a)), 0);
+  }
+  comm.barrier();
+}
+
+TEST(Stripes, WhereThereAreNoneTheFileIsAsGoodWithout) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  const Sample sample = sample_of(comm, 2, 4, 1000);
+
+  const io::AccessStatistics all =
+      total(comm, io::write_array_file(comm, folder / "file", sample.file,
+                                       {.method = "engine", .stripes = 8, .is_durable = false}));
+
+  EXPECT_EQ(all.stripes, 0);
+  EXPECT_TRUE(io::check_commit_record(folder / "file"));
+  comm.barrier();
+}
+
+TEST(AccessSizes, FallIntoTheBinsOfDarshan) {
+  io::AccessStatistics statistics;
+
+  for (const std::int64_t bytes : {100, 101, 1024, 1025, 1 << 20, (1 << 20) + 1, 4 << 20, 10 << 20, 1 << 30})
+    statistics.add_write(bytes);
+
+  EXPECT_EQ(statistics.write_sizes, (std::array<std::int64_t, 10>{1, 2, 1, 0, 1, 2, 1, 0, 1, 0}));
+}
+
+}  // namespace sidestream::test
