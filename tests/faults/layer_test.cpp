@@ -68,8 +68,9 @@ TEST_F(LayerTest, ItCountsWritesBehindEachOther) {
   EXPECT_EQ(counts.opens, 1);
 }
 
-// A log of Darshan 3.4 of these accesses has POSIX_SEQ_WRITES 4, POSIX_CONSEC_WRITES 1, POSIX_FILE_NOT_ALIGNED 3 and
-// SIZE_WRITE 1 in 0_100, 3 in 100K_1M, 1 in 1M_4M by the rules of its macros (`darshan-posix.c`, `darshan-common.h`).
+// By the rules of the macros of Darshan 3.4 (`darshan-posix.c`, `darshan-common.h`; no log was made) these accesses are
+// POSIX_SEQ_WRITES 4, POSIX_CONSEC_WRITES 1, POSIX_FILE_NOT_ALIGNED 3, and SIZE_WRITE 1 in 0_100, 3 in 100K_1M, 1 in
+// 1M_4M.
 TEST_F(LayerTest, ItAndTheStatisticsCountAsDarshanDoes) {
   constexpr std::int64_t mebibyte = 1 << 20;
   const std::vector<std::pair<std::int64_t, std::int64_t>> accesses{{4096, mebibyte},

@@ -267,7 +267,7 @@ AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::s
   AggregationChoice choice{1, work.comm.size(), system.unit_bytes, work.options.buffer_bytes};
   if (work.options.aggregators > 0) {
     choice.aggregators = std::min(work.options.aggregators, work.comm.size());
-  } else {
+  } else if (bytes > choice.buffer_bytes) {
     const std::int64_t nodes = work.comm.sum(std::int64_t{work.comm.split_by_node().rank() == 0});
     choice.aggregators =
         chosen_aggregators(bytes, choice.buffer_bytes, choice.ranks, static_cast<int>(nodes), system.stripes);

@@ -243,7 +243,9 @@ class Regularised {
     }
   }
 
-  [[gnu::always_inline]] void relax_rest(V& g) const { g = static_cast<Real>(L::rest) * rest_; }
+  [[gnu::always_inline]] void relax_rest(V& g) const {
+    g = static_cast<Real>(L::rest) * rest_;
+  }
   template <int pair>
   [[gnu::always_inline]] void relax(V& forward, V& backward) const {
     constexpr Real weight = static_cast<Real>(L::weight[pair]);

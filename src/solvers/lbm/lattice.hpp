@@ -131,7 +131,8 @@ template <typename L, typename F>
 [[gnu::always_inline]] inline void for_each_pair(F f) {
   [&]<int... pair>(std::integer_sequence<int, pair...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, pair>{}), ...);
-  }(std::make_integer_sequence<int, L::pairs>{});
+  }
+  (std::make_integer_sequence<int, L::pairs>{});
 }
 template <typename L>
 constexpr double weight_of(int direction) {

@@ -88,7 +88,8 @@ template <typename L, typename Model, typename Real, typename Put>
 [[gnu::always_inline]] inline void collide_line(const CollisionNumbers<Real>& numbers,
                                                 const Real* const (&from)[L::directions], int i, Put put) {
   using V = Vector<Real>;
-  constexpr int lanes = VectorOf<Real>::lanes, parts = VectorOf<Real>::parts, ahead = lines_ahead * VectorOf<Real>::in_a_line;
+  constexpr int lanes = VectorOf<Real>::lanes, parts = VectorOf<Real>::parts,
+                ahead = lines_ahead * VectorOf<Real>::in_a_line;
   const auto met = [&](int part) __attribute__((always_inline)) {
     V g[L::directions], even[L::pairs], odd[L::pairs];
 #pragma GCC unroll 19
@@ -98,7 +99,8 @@ template <typename L, typename Model, typename Real, typename Put>
   };
   const auto model = [&]<int... part>(std::integer_sequence<int, part...>) __attribute__((always_inline)) {
     return std::array<Model, parts>{met(part)...};
-  }(std::make_integer_sequence<int, parts>{});
+  }
+  (std::make_integer_sequence<int, parts>{});
   V forward[parts], backward[parts];
   __builtin_prefetch(from[0] + i + ahead);
   for (int part = 0; part < parts; ++part) {
@@ -130,10 +132,11 @@ void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::d
   Line<L, Real> line;
   for (int i = 0; i < cells; i += Of::in_a_line) {
     const bool is_whole = i + Of::in_a_line <= cells;
-    collide_line<L, Model>(step.numbers, from, i, [&](int q, const Vector<Real>* values) __attribute__((always_inline)) {
-      if (is_whole) put_line(to[q] + i, values, step.streams);
-      if (measures || !is_whole) put_line(line.of[q], values, false);
-    });
+    collide_line<L, Model>(
+        step.numbers, from, i, [&](int q, const Vector<Real>* values) __attribute__((always_inline)) {
+          if (is_whole) put_line(to[q] + i, values, step.streams);
+          if (measures || !is_whole) put_line(line.of[q], values, false);
+        });
     if (measures) {
       const int place = i % piece.cells, end = place + Of::in_a_line;
       line.template measure<forced>(place, piece);
@@ -149,8 +152,8 @@ constexpr int wrapped(int index, int cells, bool wraps) {
 }
 
 template <typename L, template <typename, bool, typename, typename> typename Collision, bool forced, typename Real>
-void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<Real>& from,
-                      const PopulationRows<Real>& to, const MeasuredRows& measured, const std::array<int, 3>& extent) {
+void advance_all_rows(const CollisionStep<Real>& step, const PopulationRows<Real>& from, const PopulationRows<Real>& to,
+                      const MeasuredRows& measured, const std::array<int, 3>& extent) {
   for (int k = 0; k < extent[2]; ++k)
     for (int j = 0; j < extent[1]; ++j) {
       Real *sources[L::directions], *targets[L::directions];
@@ -307,8 +310,8 @@ void with_types(const CollisionStep<Real>& step, F f) {
 inline namespace kernels {
 
 template <typename Real>
-void advance_box(const CollisionStep<Real>& step, const PopulationRows<Real>& from,
-                 const PopulationRows<Real>& to, const MeasuredRows& measured, const std::array<int, 3>& extent) {
+void advance_box(const CollisionStep<Real>& step, const PopulationRows<Real>& from, const PopulationRows<Real>& to,
+                 const MeasuredRows& measured, const std::array<int, 3>& extent) {
   with_types(step, [&]<typename L, template <typename, bool, typename, typename> typename Collision, bool forced>() {
     advance_all_rows<L, Collision, forced>(step, from, to, measured, extent);
   });
@@ -333,8 +336,8 @@ void measure_row(const CollisionStep<Real>& step, const PopulationRows<const Rea
 
 template void advance_box(const CollisionStep<float>&, const PopulationRows<float>&, const PopulationRows<float>&,
                           const MeasuredRows&, const std::array<int, 3>&);
-template void advance_box(const CollisionStep<double>&, const PopulationRows<double>&,
-                          const PopulationRows<double>&, const MeasuredRows&, const std::array<int, 3>&);
+template void advance_box(const CollisionStep<double>&, const PopulationRows<double>&, const PopulationRows<double>&,
+                          const MeasuredRows&, const std::array<int, 3>&);
 template void advance_cells(const CollisionStep<float>&, const EdgeCells<float>&, const PopulationRows<const float>&,
                             const PopulationRows<float>&);
 template void advance_cells(const CollisionStep<double>&, const EdgeCells<double>&, const PopulationRows<const double>&,
