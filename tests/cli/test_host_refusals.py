@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from hosts import HOSTS, STUB, compiled, flags, launch
+import hosts
+from hosts import HOSTS, STUB, compiled, flags
 from test_faults import results
 
 TASKS = '[task.slice]\nanalysis = "slice"\nfields = ["height"]\nevery = 1\n'
@@ -33,7 +35,7 @@ static void tell(const char *what, int status) {
   char message[4096];
   snprintf(message, sizeof message, "%s", sidestream_last_message());
   for (char *c = message; *c != '\\0'; ++c) if (*c == '\\n') *c = ' ';
-  printf("[%d] %s: %d %s\\n", rank, what, status, message); /* one line, which that of no other rank lies within */
+  printf("[%d] %s: %d %s\\n", rank, what, status, message);
 }
 #define TELL(call) tell(#call, sidestream_##call)
 static void no(const char *what, int status) {
@@ -130,6 +132,14 @@ def built(folder: Path, body: str) -> Path:
     (folder / "tasks.toml").write_text(TASKS)
     (folder / "host.c").write_text(PROGRAM + BODY.replace("BODY", body))
     return program_of(folder)
+
+
+def launch(folder: Path, ranks: int, *line: object, **extra: str) -> subprocess.CompletedProcess[str]:
+    """As `hosts.launch`, and what ranks print is kept apart: what mpirun passes on of several may lie within lines."""
+    into_own = 'exec "$0" "$@" > "stdout.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"'
+    done = hosts.launch(folder, ranks, "sh", "-c", into_own, *line, **extra)
+    done.stdout = "".join((folder / f"stdout.{rank}").read_text() for rank in range(ranks))
+    return done
 
 
 def test_arguments_that_nobody_may_give_are_refused_by_name_and_end_nothing(tmp_path: Path) -> None:
