@@ -20,7 +20,8 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 BLOCK_BYTES = 8 * 16**3
 BUFFER = 16 * MIB
 RANKS_AN_AGGREGATOR = 32
-TABLE_BYTES_A_RANK = 2 * 24 + 2 * 45  # who holds which rows: gathered, and as layouts of both sides
+RANKS_A_NODE, UNIT = 4, 4 * MIB  # of Blue Gene/P, and of its file system
+RANGE_BYTES = 16  # what a rank tells an aggregator of a run of bytes that it will send
 
 
 @dataclass(frozen=True)
@@ -114,29 +115,37 @@ def one_dataset(work: Workload) -> Cost:
     return collective(replace(work, piece_bytes=work.variables * work.piece_bytes, variables=1))
 
 
-def aggregated(work: Workload) -> Cost:
-    """Sidestream: aggregators take as many whole variables a round as their buffers hold, and write what lies together
-    in the file at once. While a round is written the next one is on its way."""
-    variables = min(work.variables, max(1, int(work.aggregators * BUFFER // work.variable_bytes)))
-    rounds = [min(variables, work.variables - first) for first in range(0, work.variables, variables)]
-    shares = [count * work.variable_bytes / work.aggregators for count in rounds]
-    messages = sum(messages_of(work, count, share) for count, share in zip(rounds, shares, strict=True))
-    at_a_time = min(2, len(rounds))
-    packed = at_a_time * variables * work.piece_bytes + TABLE_BYTES_A_RANK * work.ranks
+def aggregated(work: Workload, unit: int = UNIT) -> Cost:
+    """Sidestream: windows of whole units of the file, at most a buffer each, dealt to the aggregators in turn. While a
+    window is written the next one is on its way."""
+    rounds = ceil_div(work.file_bytes, work.aggregators * BUFFER)
+    window = unit * ceil_div(work.file_bytes, work.aggregators * rounds * unit)
+    writes = ceil_div(work.file_bytes, window)
+    met = 1 if window % work.piece_bytes == 0 else ceil_div(work.piece_bytes, window) + 1
+    at_a_time = min(2, rounds)
+    packed = at_a_time * ceil_div(work.variables, rounds) * work.piece_bytes
+    told = RANGE_BYTES * met * work.ranks * work.variables / work.aggregators
     return Cost(
-        len(rounds) * work.aggregators,
-        max(shares),
-        work.aggregators,
-        len(rounds),
-        messages,
+        writes,
+        min(window, work.file_bytes),
+        min(work.aggregators, writes),
+        rounds,
+        min(work.variables * met, writes),
         packed,
-        packed + at_a_time * max(shares),
+        packed + at_a_time * window + told,
     )
 
 
 def aggregated_by_default(work: Workload) -> Cost:
-    """The same with as many aggregators as there are buffers in the file."""
-    return aggregated(replace(work, aggregators=int(min(work.ranks, max(1, work.file_bytes // BUFFER)))))
+    """The same with an aggregator for each unit of the file, at most two a node: where units are large and the file
+    system does not name its servers."""
+    most = 2 * ceil_div(work.ranks, RANKS_A_NODE)
+    return aggregated(replace(work, aggregators=min(work.ranks, most, ceil_div(work.file_bytes, UNIT))))
+
+
+def aggregated_on_a_disk(work: Workload) -> Cost:
+    """The same with an aggregator for each buffer, at most two: on one node's own disk, whose units are pages."""
+    return aggregated(replace(work, aggregators=min(work.ranks, 2, ceil_div(work.file_bytes, BUFFER))), 4 * KIB)
 
 
 METHODS: dict[str, Callable[[Workload], Cost]] = {
@@ -198,7 +207,7 @@ def predictions(report: dict) -> Iterator[tuple[str, str, int]]:
         work = Workload(content, ranks, piece, variables, aggregators=1)
         yield content, "hdf5-independent", independent(work).writes
         yield content, "mpiio-independent", independent(work).writes
-        yield content, "aggregated", aggregated_by_default(work).writes
+        yield content, "aggregated", aggregated_on_a_disk(work).writes
 
 
 def check(report: dict) -> int:

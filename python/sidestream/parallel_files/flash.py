@@ -19,7 +19,7 @@ SCALING_BYTES = 374_480  # of a variable a rank, of the scaling study: 11.4 bloc
 LAYOUT_RANKS = (512, 1024, 2048, 4096, 8192)
 SCALING_RANKS = (16, 64, 256, 1024, 4096, 8192, 16384, 32768, 65536)
 PRODUCTION_S = 0.07 * 12 * 3600
-OURS = "Sidestream, whole stripes"
+OURS = "Sidestream"
 
 
 def checkpoint(ranks: int, variable_bytes: int = SCALING_BYTES) -> Workload:
@@ -169,7 +169,7 @@ def ahead(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
     for content, ranks in dict.fromkeys((row["content"], row["ranks"]) for row in rows):
         here = {row["method"]: row["seconds"] for row in rows if (row["content"], row["ranks"]) == (content, ranks)}
-        others = {name: time for name, time in here.items() if not name.startswith("Sidestream")}
+        others = {name: time for name, time in here.items() if name != OURS}
         best = min(others, key=others.__getitem__)
         found.append({"content": content, "ranks": ranks, "best": best, "factor": others[best] / here[OURS]})
     return found

@@ -39,6 +39,7 @@ class Machine:
     forwarder_bandwidth: float = 0.0
     forwarder_request_s: float = 0.0
     ranks_together: int = 1  # neighbours in number that share a forwarder, before those of the next one
+    names_servers: bool = False  # to programs, as Lustre does
     burst_bandwidth: float = 0.0  # of a node's burst buffer; 0: there is none
 
     def calls_seconds(self, ranks: int, calls: int = 1) -> float:
@@ -117,6 +118,7 @@ EDISON = Machine(
     open_s=0.1e-3,
     call_s=4e-3,
     library_s=8e-3,
+    names_servers=True,
     burst_bandwidth=1.5e9,
 )
 

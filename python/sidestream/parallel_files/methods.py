@@ -13,10 +13,9 @@ from .schedule import Exchange, Order, Outcome, Round, Schedule, simulate
 from .storage import Requests, Striping
 
 HEADER_BYTES = 64 * KIB  # before the first variable
-DIRECT_BYTES, DIRECT_RANKS = 256 * KIB, 512  # the engine writes pieces from this size on, on up to so many ranks
 BUFFER_BYTES = 16 * MIB
-DIRECT_BEHIND_ONE_DOOR = 64  # ranks
-WRITERS_A_DOOR, WRITERS_A_SERVER = 8, 16  # of the engine, at most
+DIRECT_RANKS = 512  # up to so many, the engine writes pieces of a buffer and more directly
+WRITERS_A_SERVER, WRITERS_A_NODE = 4, 2  # of the engine, at most
 
 
 @dataclass(frozen=True)
@@ -183,34 +182,30 @@ def engine_windows(machine: Machine, work: Workload, choice: Choice, align: int)
     return Schedule(rounds(), Order.overlapped, opens=machine.doors(work.ranks), striping=choice.striping)
 
 
-def by_buffers(machine: Machine, work: Workload) -> Schedule:
-    """Sidestream's engine with a writer for each buffer of the file, at places that know nothing of stripes; direct
-    writes of large pieces on few ranks."""
-    if work.piece_bytes >= DIRECT_BYTES and work.ranks <= DIRECT_RANKS:
-        return independent(machine, work)
-    count = int(min(work.ranks, max(1, work.file_bytes // BUFFER_BYTES)))
-    return engine_windows(machine, work, Choice(count), 1)
-
-
 def default_choice(machine: Machine, work: Workload) -> Choice:
-    """So many writers a door and at most so many a server, each with at least one stripe of the file."""
-    stripes = -(-work.file_bytes // machine.stripe_bytes)
-    doors, ranks = machine.doors(work.ranks), work.ranks
-    count = min(ranks, WRITERS_A_DOOR * doors, WRITERS_A_SERVER * machine.servers, stripes)
-    return Choice(max(1, int(count)))
+    """Of the engine: a writer for each unit of the file system; at most so many a server, or a node where it names no
+    servers (`chosen_aggregators` in `src/io/methods/aggregation.cpp`)."""
+    units = -(-work.file_bytes // unit_bytes(machine))
+    named = WRITERS_A_SERVER * (machine.stripes or machine.servers)
+    most = named if machine.names_servers else WRITERS_A_NODE * machine.nodes(work.ranks)
+    return Choice(max(1, int(min(work.ranks, units, most))))
 
 
 def engine(machine: Machine, work: Workload) -> Schedule:
-    """What Sidestream's default should do: few ranks behind one door write themselves, others through `aligned`."""
-    if work.ranks <= DIRECT_BEHIND_ONE_DOOR and machine.doors(work.ranks) == 1:
+    """Sidestream's default: few ranks with large pieces write themselves, others through `aligned`."""
+    if work.ranks <= DIRECT_RANKS and (work.ranks == 1 or work.piece_bytes >= BUFFER_BYTES):
         return independent(machine, work)
     return aligned(machine, work)
 
 
+def unit_bytes(machine: Machine) -> int:
+    """In which the file system keeps and locks files."""
+    return max(machine.stripe_bytes, machine.lock_bytes)
+
+
 def aligned(machine: Machine, work: Workload, choice: Choice | None = None) -> Schedule:
     """A bounded number of Sidestream's writers, on domains of whole stripes and locks."""
-    unit = max(machine.stripe_bytes, machine.lock_bytes)
-    return engine_windows(machine, work, choice or default_choice(machine, work), unit)
+    return engine_windows(machine, work, choice or default_choice(machine, work), unit_bytes(machine))
 
 
 Method = Callable[[Machine, Workload], Schedule]
@@ -226,8 +221,7 @@ METHODS: dict[str, Method] = {
     "PnetCDF 5-D": one_dataset,
     "file a rank": file_per_rank,
     "64 files in turns": lambda machine, work: files_in_turns(machine, work, 64),
-    "Sidestream, a writer a buffer": by_buffers,
-    "Sidestream, whole stripes": engine,
+    "Sidestream": engine,
 }
 
 
@@ -239,4 +233,4 @@ def outcome(machine: Machine, work: Workload, method: str) -> Outcome:
 def staged(machine: Machine, work: Workload) -> tuple[float, Outcome]:
     """Seconds until all is in the burst buffers of the nodes, and how long the drain to the file system takes."""
     own = min(work.ranks, machine.ranks_a_node) * work.variables * work.piece_bytes
-    return own / machine.burst_bandwidth, outcome(machine, work, "Sidestream, whole stripes")
+    return own / machine.burst_bandwidth, outcome(machine, work, "Sidestream")

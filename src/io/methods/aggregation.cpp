@@ -248,11 +248,11 @@ class Aggregation {
 
 }  // namespace
 
-int chosen_aggregators(std::int64_t bytes, std::int64_t buffer_bytes, int ranks, int nodes, int stripes) {
+int chosen_aggregators(std::int64_t bytes, std::int64_t portion_bytes, int ranks, int nodes, int stripes) {
   constexpr int a_server = 4, a_node = 2;
   const std::int64_t most = std::min(ranks, stripes > 0 ? a_server * stripes : a_node * nodes);
   return static_cast<int>(
-      std::clamp<std::int64_t>((bytes + buffer_bytes - 1) / buffer_bytes, 1, std::max<std::int64_t>(1, most)));
+      std::clamp<std::int64_t>((bytes + portion_bytes - 1) / portion_bytes, 1, std::max<std::int64_t>(1, most)));
 }
 
 AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::size_t> groups,
@@ -267,10 +267,10 @@ AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::s
   AggregationChoice choice{1, work.comm.size(), system.unit_bytes, work.options.buffer_bytes};
   if (work.options.aggregators > 0) {
     choice.aggregators = std::min(work.options.aggregators, work.comm.size());
-  } else if (bytes > choice.buffer_bytes) {
+  } else if (const std::int64_t portion = system.has_large_units() ? system.unit_bytes : choice.buffer_bytes;
+             bytes > portion) {
     const std::int64_t nodes = work.comm.sum(std::int64_t{work.comm.split_by_node().rank() == 0});
-    choice.aggregators =
-        chosen_aggregators(bytes, choice.buffer_bytes, choice.ranks, static_cast<int>(nodes), system.stripes);
+    choice.aggregators = chosen_aggregators(bytes, portion, choice.ranks, static_cast<int>(nodes), system.stripes);
   }
   const FileDomains domains(arrays, choice);
   return Aggregation(work, groups, domains)();

@@ -113,6 +113,7 @@ TEST(Aggregators, AreBoundedByTheServersOrTheNodes) {
   EXPECT_EQ(io::chosen_aggregators(bytes, buffer, 65'536, 2048, 0), 4096);
   EXPECT_EQ(io::chosen_aggregators(buffer, buffer, 65'536, 2048, 128), 1);
   EXPECT_EQ(io::chosen_aggregators(bytes, buffer, 3, 3, 128), 3);
+  EXPECT_EQ(io::chosen_aggregators(60 * mebibyte, 4 * mebibyte, 64, 64, 128), 15);
 }
 
 TEST(Aggregation, WritesWholeUnitsEachByOneRankInFewWrites) {

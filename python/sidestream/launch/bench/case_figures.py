@@ -16,7 +16,7 @@ DRAWN = {
     "PnetCDF blocking": ("tab:cyan", "o"),
     "PnetCDF 5-D": ("tab:purple", "s"),
     "PnetCDF nonblocking": ("tab:blue", "."),
-    "Sidestream, whole stripes": ("black", "*"),
+    "Sidestream": ("black", "*"),
 }
 IOR_GIB_PER_S, IOR_RANKS = 40.0, 65_536
 

@@ -152,7 +152,7 @@ def _print_flash(found: dict[str, Any]) -> None:
 
 def _print_ahead(machine: str, rows: list[dict[str, Any]]) -> None:
     lines = [[row["content"], str(row["ranks"]), f"{row['factor']:.2f}", row["best"]] for row in rows]
-    title = f"Sidestream on whole stripes, {machine}: times as fast as the best other method"
+    title = f"Sidestream, {machine}: times as fast as the best other method"
     table(title, ("content", "ranks", "factor", "the best other"), lines)
 
 
