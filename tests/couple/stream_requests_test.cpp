@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "couple/stream/run/broker.hpp"
 #include "couple/stream/wire.hpp"
 #include "sidestream/core/error.hpp"
+#include "support/slow_tier.hpp"
 
 namespace {
 
@@ -227,12 +227,11 @@ std::string altered(std::string bytes, std::mt19937_64& random) {
   return bytes;
 }
 
-// 10^6 of them; ten times as many with SIDESTREAM_LARGE=1.
+// 10^7 of them in the slow tier.
 TEST(StreamRequests, OfAnyBytesAreAnsweredOrRefused) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks > 1) return;  // one is enough
-  const bool is_large = std::getenv("SIDESTREAM_LARGE") != nullptr;
   std::mt19937_64 random(16);
   TransferOrder order;
   order.fields = {0, 1};
@@ -242,7 +241,7 @@ TEST(StreamRequests, OfAnyBytesAreAnsweredOrRefused) {
                                        packed(json{{"kind", "status"}}), packed(to_request(order, 5, 7, 0))};
   NamedBroker broker("latest", 1000);
   std::int64_t refused = 0, welcome = 0;
-  const std::int64_t trials = is_large ? 10'000'000 : 100'000;
+  const std::int64_t trials = test::is_slow_tier() ? 10'000'000 : 100'000;
   for (std::int64_t trial = 0; trial < trials; ++trial) {
     const std::size_t which = random() % sound.size();
     const std::string bytes = altered(sound[which], random);

@@ -1,18 +1,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "fft/fields.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/fft/modes.hpp"
+#include "support/slow_tier.hpp"
 
 // How exact a transform is: of 64^3 cells, and of 256^3 with the other slow tests.
 namespace sidestream::fft {
 namespace {
 
 int cells_a_side() {
-  return std::getenv("SIDESTREAM_LARGE") != nullptr ? 256 : 64;
+  return test::is_slow_tier() ? 256 : 64;
 }
 
 class Accuracy : public testing::Test {

@@ -1,13 +1,13 @@
 // Damaged FLASH files are refused with a reason, whatever was hit; and ranks that fail take the others along.
 #include <hdf5.h>
 
-#include <cstdlib>
 #include <memory>
 #include <random>
 
 #include "file_size_limit.hpp"
 #include "flash_fixture.hpp"
 #include "format_fixture.hpp"
+#include "support/slow_tier.hpp"
 
 namespace sidestream {
 namespace {
@@ -16,8 +16,8 @@ class FlashDamageTest : public FlashTest {
  protected:
   FlashDamageTest() : content_(sample_.content(true)), path_(write(content_)), bytes_(test::content_of(path_)) {}
 
-  // Of what is tried in minutes (SIDESTREAM_LARGE in the environment), a quarter otherwise.
-  static std::size_t share_of(std::size_t tried) { return std::getenv("SIDESTREAM_LARGE") ? tried : tried / 4; }
+  // Of what is tried in minutes, an eighth where there are only seconds.
+  static std::size_t share_of(std::size_t tried) { return test::is_slow_tier() ? tried : tried / 8; }
   // Whether the damaged bytes are refused with an error that names the file. On the first rank.
   bool is_refused(const std::string& bytes) const {
     test::overwrite(path_, bytes);

@@ -7,6 +7,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sims/steered_run.hpp"
+#include "support/slow_tier.hpp"
 
 namespace sidestream::sims {
 namespace {
@@ -304,7 +305,7 @@ TEST_F(SteeringTest, GasOfAUniverseIsEditedAndItsBooksKnow) {
     const json units = desk.answer(request("list")).at("editable");
     EXPECT_EQ(units.at(0).at("unit"), "Msun/Mpc^3");
   };
-  for (const std::string& rest : {std::string(), refined}) {
+  for (const std::string& rest : test::shortened<std::string>({refined, ""})) {
     const std::string text = universe(rest), name = rest.empty() ? "uniform" : "refined";
     run(text, name + "_plain");
     run(text, name, hear);
