@@ -99,7 +99,8 @@ void add_formats(std::vector<Case>& all, const comm::Communicator& comm, const W
     if (!file_name || !is_selected(selection.formats, format.name)) continue;
     const std::vector<std::string> own_way{""};
     for (const std::string& method : format.methods.empty() ? own_way : format.methods) {
-      if (!is_selected(selection.methods, method)) continue;
+      const bool is_one_of_the_others = method == "tuned" && selection.methods.empty();
+      if (is_one_of_the_others || !is_selected(selection.methods, method)) continue;
       const std::string path = fmt::format("{}/{}", folder, file_name->of(workload.state().moment.step));
       const auto check = [&workload, &format, content, path] { workload.check(content, *format.open(path)); };
       for (const Variant& variant : variants(content.options, method, selection)) {

@@ -10,6 +10,8 @@ namespace sidestream::io {
 WriteMethod engine_method();
 /// Own engine, through aggregators.
 WriteMethod aggregated_method();
+/// The fastest of these, as `tuned_writing` finds it.
+WriteMethod tuned_method();
 
 /// Parallel HDF5, array by array, packed: independent or collective transfers.
 WriteMethod hdf5_independent_method();

@@ -16,9 +16,9 @@ struct Case {
 // have one method each.
 bool is_for_another(const Case& other) {
   const auto& [format, method] = other;
-  return !test::tries_all() && (format == "flash" || format == "flash-5d" || format == "flash-netcdf-5d" ||
-                                (format == "enzo" && method == "aggregated") ||
-                                (format == "enzo-hdf5" && method == "engine"));
+  return !test::tries_all() &&
+         (format == "flash" || format == "flash-5d" || format == "flash-netcdf-5d" ||
+          (format == "enzo" && method == "aggregated") || (format == "enzo-hdf5" && method == "engine"));
 }
 
 std::vector<Case> cases() {

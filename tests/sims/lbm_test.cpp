@@ -58,10 +58,10 @@ class LbmTest : public testing::Test, public test::SteeredRun {
 
 TEST_F(LbmTest, HasTheSameBitsOnAnyRanksAndThroughARestart) {
   int number = 0;
-  for (const std::string& text : test::shortened<std::string>(
-           {tunnel, in_rectangles(box), box, in_rectangles(tunnel),
-            with(tunnel, "end = 1000\n", "end = 1000\nprecision = \"single\"\n")},
-           2)) {
+  for (const std::string& text :
+       test::shortened<std::string>({tunnel, in_rectangles(box), box, in_rectangles(tunnel),
+                                     with(tunnel, "end = 1000\n", "end = 1000\nprecision = \"single\"\n")},
+                                    2)) {
     const std::string name = std::to_string(++number);
     run_on(1, steps_of(text, 12), "alone" + name, io::ExistingRun::refuse);
     run_on(world.size(), steps_of(text, 12), "together" + name, io::ExistingRun::refuse);

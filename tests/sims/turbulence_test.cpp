@@ -116,8 +116,8 @@ TEST_F(Turbulence, GoesOnFromACheckpointOnOtherRanksToTheBit) {
 
 // Floats in files and doubles in files are all of its bits; so are the waves that are kept.
 TEST_F(Turbulence, InSinglePrecisionGoesOnFromCheckpointsToTheBit) {
-  for (const std::string& form : test::shortened<std::string>(
-           {"state = \"kept\"", "format = \"sidestream\"", "precision = \"double\""})) {
+  for (const std::string& form :
+       test::shortened<std::string>({"state = \"kept\"", "format = \"sidestream\"", "precision = \"double\""})) {
     const std::string output = "[output]\ncheckpoint = { every = 2, keep = 9, " + form + " }\n";
     const std::string name = form.substr(0, form.find(' '));
     run_whole_and_in_parts(in_single(shorter) + output, 2, "whole_" + name, "parts_" + name);

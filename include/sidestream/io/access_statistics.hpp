@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "sidestream/comm/communicator.hpp"
@@ -34,6 +35,7 @@ struct AccessStatistics {
   /// Of buffers beside the state that is written, at most.
   std::int64_t memory_bytes = 0;
   std::int64_t stripes = 0;  ///< that were asked for and given
+  std::string chosen{};      ///< by the method `tuned`: its way of writing
 
   void add_write(std::int64_t bytes);
   void add_read(std::int64_t bytes);

@@ -137,7 +137,7 @@ struct ArrayWrite {
 struct WriteMethod {
   std::string name, documentation;
   std::vector<Container> containers;
-  std::function<AccessStatistics(const ArrayWrite& work)> write;
+  std::function<AccessStatistics(const ArrayWrite& work)> write;  ///< none: it takes one of the others
   bool hides_failures = false;  ///< says success on a full disk with some MPI: what was written is read back
 };
 

@@ -55,6 +55,7 @@ AccessStatistics& AccessStatistics::operator+=(const AccessStatistics& other) {
   verify_s += other.verify_s;
   memory_bytes = std::max(memory_bytes, other.memory_bytes);
   stripes = std::max(stripes, other.stripes);
+  if (chosen.empty()) chosen = other.chosen;
   return *this;
 }
 
@@ -79,30 +80,33 @@ AccessStatistics total(const comm::Communicator& comm, const AccessStatistics& o
   all.wait_s = comm.max(own.wait_s);
   all.memory_bytes = comm.max(own.memory_bytes);
   all.stripes = comm.max(own.stripes);
+  all.chosen = own.chosen;
   all.verify_s = comm.max(own.verify_s);
   return all;
 }
 
 nlohmann::json to_json(const AccessStatistics& statistics) {
-  return {{"files", statistics.files},
-          {"writes", statistics.writes},
-          {"reads", statistics.reads},
-          {"bytes_written", statistics.bytes_written},
-          {"bytes_read", statistics.bytes_read},
-          {"sequential", statistics.sequential},
-          {"consecutive", statistics.consecutive},
-          {"unaligned", statistics.unaligned},
-          {"write_sizes", bins_as_json(statistics.write_sizes)},
-          {"read_sizes", bins_as_json(statistics.read_sizes)},
-          {"metadata_s", statistics.metadata_s},
-          {"data_s", statistics.data_s},
-          {"sync_s", statistics.sync_s},
-          {"exchange_s", statistics.exchange_s},
-          {"copy_s", statistics.copy_s},
-          {"wait_s", statistics.wait_s},
-          {"memory_bytes", statistics.memory_bytes},
-          {"stripes", statistics.stripes},
-          {"verify_s", statistics.verify_s}};
+  nlohmann::json json{{"files", statistics.files},
+                      {"writes", statistics.writes},
+                      {"reads", statistics.reads},
+                      {"bytes_written", statistics.bytes_written},
+                      {"bytes_read", statistics.bytes_read},
+                      {"sequential", statistics.sequential},
+                      {"consecutive", statistics.consecutive},
+                      {"unaligned", statistics.unaligned},
+                      {"write_sizes", bins_as_json(statistics.write_sizes)},
+                      {"read_sizes", bins_as_json(statistics.read_sizes)},
+                      {"metadata_s", statistics.metadata_s},
+                      {"data_s", statistics.data_s},
+                      {"sync_s", statistics.sync_s},
+                      {"exchange_s", statistics.exchange_s},
+                      {"copy_s", statistics.copy_s},
+                      {"wait_s", statistics.wait_s},
+                      {"memory_bytes", statistics.memory_bytes},
+                      {"stripes", statistics.stripes},
+                      {"verify_s", statistics.verify_s}};
+  if (!statistics.chosen.empty()) json["chosen"] = statistics.chosen;
+  return json;
 }
 
 std::string_view bin_name(std::size_t bin) {

@@ -13,6 +13,7 @@
 #include "io/disk/memory_file.hpp"
 #include "io/disk/stripes.hpp"
 #include "io/disk/table_image.hpp"
+#include "io/methods/tuned_writing.hpp"
 #include "io/write_methods.hpp"
 #include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
@@ -347,11 +348,41 @@ class ArrayFileWriter {
   AccessStatistics statistics_;
 };
 
+// Beside the file that is due, for as long as ways of writing it are tried.
+class TrialFile {
+ public:
+  TrialFile(const comm::Communicator& comm, const std::string& path)
+      : is_first_(comm.rank() == 0), path_(path + ".trial") {}
+  ~TrialFile() { remove(); }
+  TrialFile(const TrialFile&) = delete;
+  TrialFile& operator=(const TrialFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void remove() const {
+    std::error_code ignored;
+    if (is_first_) std::filesystem::remove(path_, ignored);
+  }
+
+ private:
+  bool is_first_;
+  std::string path_;
+};
+
 }  // namespace
 
 AccessStatistics write_array_file_in_place(const comm::Communicator& comm, const std::string& path,
                                            const ArrayFile& file, const WriteOptions& options) {
-  return ArrayFileWriter(comm, path, file, options)();
+  if (write_method(options.method, file.container).write) return ArrayFileWriter(comm, path, file, options)();
+  const TrialFile trial(comm, path);
+  const TunedWriting tuned =
+      tuned_writing(comm, path, bytes_of(table_of(file)), options, [&](const WriteOptions& one_way) {
+        trial.remove();
+        ArrayFileWriter(comm, trial.path(), file, one_way)();
+      });
+  trial.remove();
+  AccessStatistics statistics = ArrayFileWriter(comm, path, file, tuned.options)();
+  statistics.chosen = tuned.name;
+  return statistics;
 }
 
 AccessStatistics write_array_file(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
@@ -379,7 +410,8 @@ AccessStatistics write_array_file(const comm::Communicator& comm, const std::str
 const core::Registry<WriteMethod>& write_methods() {
   static const core::Registry<WriteMethod> all(
       {"methods", "method of writing", "how data reach the disk: `method` in [output]"},
-      {engine_method(), aggregated_method(), hdf5_independent_method(), hdf5_collective_method(), hdf5_strided_method(),
+      {engine_method(), aggregated_method(), tuned_method(), hdf5_independent_method(), hdf5_collective_method(),
+       hdf5_strided_method(),
 #ifndef SIDESTREAM_WITHOUT_PNETCDF
        pnetcdf_blocking_method(), pnetcdf_nonblocking_method(), pnetcdf_buffered_method(),
 #endif

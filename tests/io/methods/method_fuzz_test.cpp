@@ -236,7 +236,7 @@ void write_by_all_methods(int round, const std::string& folder) {
   const auto container = dice.one_of<Container>({Container::hdf5, Container::netcdf, Container::raw});
   const SampleFile sample = Maker(dice, comm, container)();
   for (const io::WriteMethod& method : io::write_methods()) {
-    if (std::ranges::find(method.containers, container) == method.containers.end()) continue;
+    if (!method.write || std::ranges::find(method.containers, container) == method.containers.end()) continue;
     SCOPED_TRACE(fmt::format("round {}, method {}, communicator {}, container {}", round, method.name, communicator,
                              static_cast<int>(container)));
     io::WriteOptions options;

@@ -1,0 +1,106 @@
+#include "io/methods/tuned_writing.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "io/array_samples.hpp"
+#include "io/temporary_folder.hpp"
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/array_file.hpp"
+#include "sidestream/redistribute/exchange_choice.hpp"
+
+namespace sidestream::test {
+
+namespace {
+
+constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+
+class TunedWriting : public testing::Test {
+ protected:
+  std::string wisdom() const {
+    world_.barrier();
+    return content_of(folder_ / "wisdom.json");
+  }
+  // Of a file of so many bytes, where one way takes no time and the others some.
+  io::TunedWriting tuned(std::int64_t bytes, const io::WriteOptions& options = {}) {
+    return io::tuned_writing(comm_, folder_.path(), bytes, options, [this](const io::WriteOptions& way) {
+      ++trials_;
+      if (is_full_) comm_.agree_on([] { throw core::Error("the disk is full"); });
+      const bool is_fast = way.method == "aggregated" && way.aggregators == 1 && way.buffer_bytes == 4 * mebibyte;
+      std::this_thread::sleep_for(std::chrono::milliseconds(is_fast ? 0 : 20));
+    });
+  }
+
+  const comm::Communicator world_{MPI_COMM_WORLD};
+  const TemporaryFolder folder_{world_};
+  const comm::Communicator comm_ = redistribute::with_exchange(world_, {.wisdom = (folder_ / "wisdom.json")});
+  int trials_ = 0;
+  bool is_full_ = false;
+};
+
+}  // namespace
+
+TEST_F(TunedWriting, TheFastestWayIsTakenAndKept) {
+  const io::TunedWriting found = tuned(100 * mebibyte);
+
+  EXPECT_EQ(found.name, world_.size() == 1 ? "engine" : "aggregated, 1 writer, 4 MiB");
+  EXPECT_EQ(found.options.method, world_.size() == 1 ? "engine" : "aggregated");
+  if (world_.size() == 1) return;
+  EXPECT_EQ(found.options.aggregators, 1);
+  EXPECT_EQ(found.options.buffer_bytes, 4 * mebibyte);
+  EXPECT_THAT(wisdom(), testing::HasSubstr("aggregated, 1 writer, 4 MiB"));
+
+  const int measured = trials_;
+  EXPECT_EQ(tuned(100 * mebibyte).name, found.name);
+  EXPECT_EQ(tuned(101 * mebibyte).name, found.name) << "of about the same size";
+  EXPECT_EQ(trials_, measured);
+  tuned(1000 * mebibyte);
+  EXPECT_GT(trials_, measured) << "another size";
+}
+
+TEST_F(TunedWriting, WhatIsSaidStays) {
+  const io::TunedWriting found = tuned(200 * mebibyte, {.aggregators = 2, .stripes = 8});
+
+  EXPECT_EQ(found.options.stripes, 8);
+  EXPECT_EQ(found.options.aggregators, 2);
+}
+
+TEST_F(TunedWriting, WhereNothingCanBeTriedTheEngineWritesAndNothingIsKept) {
+  is_full_ = true;
+
+  EXPECT_EQ(tuned(5 * mebibyte).name, "engine");
+  EXPECT_EQ(wisdom(), "");
+}
+
+TEST_F(TunedWriting, AFileIsThatOfTheEngineAndNoTrialIsLeft) {
+  SampleGroup sample;
+  sample.group.arrays = {{"height", io::ElementType::float64, {1000}}};
+  sample.group.rows = sample.group.run_total = comm_.size();
+  sample.group.runs = {{comm_.rank(), comm_.rank(), 1}};
+  sample.value = [](std::size_t, std::int64_t row, std::int64_t e) { return mixed({row, e}); };
+  sample.group.pack = [sample](std::size_t array, std::size_t run, std::span<std::byte> out) {
+    sample.put(array, sample.group.runs[run], out);
+  };
+  const auto offsets = std::make_shared<std::vector<std::int64_t>>();
+  const io::ArrayFile file{io::Container::raw, "", {sample.group}, raw_maker(offsets, 3)};
+
+  const io::AccessStatistics by_engine =
+      io::write_array_file(comm_, folder_ / "engine", file, {.method = "engine", .is_durable = false});
+  const io::AccessStatistics tuned =
+      io::write_array_file(comm_, folder_ / "tuned", file, {.method = "tuned", .is_durable = false});
+
+  EXPECT_EQ(by_engine.chosen, "");
+  EXPECT_THAT(tuned.chosen, testing::AnyOf("engine", testing::HasSubstr("aggregated, ")));
+  if (world_.rank() == 0) {
+    EXPECT_EQ(content_of(folder_ / "tuned"), content_of(folder_ / "engine"));
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      EXPECT_THAT(entry.path().filename().string(), testing::Not(testing::HasSubstr("trial")));
+  }
+  world_.barrier();
+}
+
+}  // namespace sidestream::test
