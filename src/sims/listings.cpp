@@ -18,9 +18,9 @@
 #include "sidestream/sims/simulation.hpp"
 #include "sidestream/solvers/spectral/forcing.hpp"
 #include "sidestream/solvers/spectral/initial_flow.hpp"
+#include "sims/config/output_kinds.hpp"
 #include "sims/problems/gas_problem.hpp"
 #include "sims/quantities/common_quantities.hpp"
-#include "sims/run/output_kinds.hpp"
 
 namespace sidestream::sims {
 

@@ -1,5 +1,5 @@
 // What killed processes leave in memory goes with the next file there, what living ones have stays.
-#include "io/disk/memory_file.hpp"
+#include "io/arrays/memory_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

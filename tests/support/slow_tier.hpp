@@ -1,7 +1,5 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -21,10 +19,3 @@ std::vector<T> shortened(std::vector<T> all, std::size_t most = 1) {
 }
 
 }  // namespace sidestream::test
-
-/// Leaves a test to `make test-slow`, at its begin: one that takes seconds, where others say the same in short.
-#define SLOW_TIER_ONLY()                   \
-  if (!sidestream::test::is_slow_tier()) { \
-    GTEST_SKIP() << "in make test-slow";   \
-  }                                        \
-  static_assert(true)

@@ -184,7 +184,7 @@ def engine_windows(machine: Machine, work: Workload, choice: Choice, align: int)
 
 def default_choice(machine: Machine, work: Workload) -> Choice:
     """Of the engine: a writer for each unit of the file system; at most so many a server, or a node where it names no
-    servers (`chosen_aggregators` in `src/io/methods/aggregation.cpp`)."""
+    servers (`chosen_aggregators` in `src/io/methods/aggregated/aggregation.cpp`)."""
     units = -(-work.file_bytes // unit_bytes(machine))
     named = WRITERS_A_SERVER * (machine.stripes or machine.servers)
     most = named if machine.names_servers else WRITERS_A_NODE * machine.nodes(work.ranks)

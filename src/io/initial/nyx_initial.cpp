@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/arrays/stored_reals.hpp"
 #include "io/disk/byte_order.hpp"
-#include "io/disk/stored_reals.hpp"
 #include "io/initial/gadget_header.hpp"
 #include "io/initial/initial_entries.hpp"
 #include "io/initial/initial_particles.hpp"

@@ -10,9 +10,9 @@
 #include "sidestream/solvers/heating_cooling.hpp"
 #include "sidestream/solvers/hydro.hpp"
 #include "sidestream/solvers/initial_conditions.hpp"
+#include "sims/config/amr_config.hpp"
+#include "sims/config/mesh_config.hpp"
 #include "sims/gas/gas_quantities.hpp"
-#include "sims/run/amr_config.hpp"
-#include "sims/run/mesh_config.hpp"
 
 namespace sidestream::sims {
 

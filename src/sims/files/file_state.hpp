@@ -4,7 +4,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/snapshot.hpp"
-#include "sims/run/mesh_config.hpp"
+#include "sims/config/mesh_config.hpp"
 
 namespace sidestream::sims {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "sidestream/core/error.hpp"
+#include "sims/config/mesh_config.hpp"
 #include "sims/host/host_simulation.hpp"
 #include "sims/registry.hpp"
-#include "sims/run/mesh_config.hpp"
 
 namespace sidestream::sims {
 

@@ -217,7 +217,8 @@ void check_initial(const core::Node& initial, LbmConfig& config) {
   if (has_vortices && config.vortices == 0.0)
     core::reject(initial, "the vortices of Taylor and Green need `speed`", "0.02 is usual");
   const core::Node* const place = initial.find(has_vortices ? "speed" : "velocity");
-  check_speed(place != nullptr ? *place : initial, length_of(mean) + config.vortices);
+  const double elongation = double(config.mesh.cells[1]) / config.mesh.cells[0];  // fluid is faster along a longer axis
+  check_speed(place != nullptr ? *place : initial, length_of(mean) + config.vortices * std::max(1.0, elongation));
   if (!has_vortices) return;
   for (const auto& axis : config.lattice.edges)
     if (axis[0].kind != EdgeKind::periodic)

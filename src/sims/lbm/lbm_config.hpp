@@ -7,8 +7,8 @@
 
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/solvers/lbm/lattice_flow.hpp"
+#include "sims/config/mesh_config.hpp"
 #include "sims/lbm/barriers.hpp"
-#include "sims/run/mesh_config.hpp"
 
 namespace sidestream::sims {
 

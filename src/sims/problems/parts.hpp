@@ -9,8 +9,8 @@
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/solvers/boundary.hpp"
+#include "sims/config/mesh_config.hpp"
 #include "sims/problems/gas_problem.hpp"
-#include "sims/run/mesh_config.hpp"
 
 namespace sidestream::sims {
 

@@ -12,7 +12,7 @@
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
 #include "sims/checks/same_physics.hpp"
-#include "sims/run/run_knobs.hpp"
+#include "sims/config/run_knobs.hpp"
 
 namespace sidestream::sims {
 

@@ -24,10 +24,10 @@
 #include "sidestream/mesh/cell_condition.hpp"
 #include "sims/checks/losses.hpp"
 #include "sims/checks/start.hpp"
+#include "sims/config/run_knobs.hpp"
 #include "sims/run/outputs.hpp"
 #include "sims/run/replaying.hpp"
 #include "sims/run/run_events.hpp"
-#include "sims/run/run_knobs.hpp"
 #include "sims/run/stop_signals.hpp"
 
 namespace sidestream::sims {

@@ -6,7 +6,7 @@
 
 #include "sidestream/solvers/spectral/incompressible_flow.hpp"
 #include "sidestream/solvers/spectral/initial_flow.hpp"
-#include "sims/run/mesh_config.hpp"
+#include "sims/config/mesh_config.hpp"
 
 namespace sidestream::sims {
 

@@ -1,4 +1,4 @@
-#include "io/methods/aggregation.hpp"
+#include "io/methods/aggregated/aggregation.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "io/array_samples.hpp"
 #include "io/disk/stripes.hpp"
-#include "io/methods/file_domains.hpp"
+#include "io/methods/aggregated/file_domains.hpp"
 #include "io/temporary_folder.hpp"
 
 namespace sidestream::test {

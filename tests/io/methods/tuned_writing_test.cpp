@@ -1,4 +1,4 @@
-#include "io/methods/tuned_writing.hpp"
+#include "io/methods/aggregated/tuned_writing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,10 @@ TEST_F(TunedWriting, TheFastestWayIsTakenAndKept) {
 }
 
 TEST_F(TunedWriting, WhatIsSaidStays) {
-  const io::TunedWriting found = tuned(200 * mebibyte, {.aggregators = 2, .stripes = 8});
+  io::WriteOptions said;
+  said.aggregators = 2;
+  said.stripes = 8;
+  const io::TunedWriting found = tuned(200 * mebibyte, said);
 
   EXPECT_EQ(found.options.stripes, 8);
   EXPECT_EQ(found.options.aggregators, 2);

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "io/arrays/stored_reals.hpp"
 #include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "io/content/pack_block.hpp"
 #include "io/disk/commit_record.hpp"
-#include "io/disk/stored_reals.hpp"
 #include "io/formats/enzo/enzo_species.hpp"
 #include "io/formats/enzo/enzo_state.hpp"
 #include "sidestream/core/error.hpp"

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "io/arrays/stored_reals.hpp"
 #include "io/disk/commit_record.hpp"
-#include "io/disk/stored_reals.hpp"
 #include "io/formats/enzo/enzo_species.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/math.hpp"

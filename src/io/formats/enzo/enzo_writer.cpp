@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <numeric>
 
+#include "io/arrays/memory_file.hpp"
 #include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "io/disk/atomic_folder.hpp"
-#include "io/disk/memory_file.hpp"
 #include "io/formats/enzo/enzo_file.hpp"
 #include "io/formats/enzo/enzo_state.hpp"
 #include "io/formats/file_shares.hpp"

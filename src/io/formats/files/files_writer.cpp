@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/arrays/piece_writer.hpp"
 #include "io/content/pack_block.hpp"
 #include "io/content/particle_pieces.hpp"
 #include "io/disk/atomic_folder.hpp"
 #include "io/disk/checksum.hpp"
-#include "io/disk/piece_writer.hpp"
 #include "io/formats/file_shares.hpp"
 #include "io/formats/files/files_file.hpp"
 #include "io/formats/format_entries.hpp"

@@ -5,10 +5,10 @@
 #include <limits>
 #include <numeric>
 
+#include "io/arrays/piece_writer.hpp"
 #include "io/content/pack_block.hpp"
 #include "io/disk/atomic_folder.hpp"
 #include "io/disk/checksum.hpp"
-#include "io/disk/piece_writer.hpp"
 #include "io/formats/file_shares.hpp"
 #include "io/formats/folder_seal.hpp"
 #include "io/formats/format_entries.hpp"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "io/arrays/stored_reals.hpp"
 #include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "io/content/pack_block.hpp"
-#include "io/disk/stored_reals.hpp"
 #include "io/formats/format_entries.hpp"
 #include "io/formats/metadata.hpp"
 #include "io/formats/vtkhdf/vtkhdf_file.hpp"

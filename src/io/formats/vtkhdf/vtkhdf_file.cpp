@@ -9,11 +9,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "io/arrays/stored_reals.hpp"
 #include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/content/block_copy.hpp"
 #include "io/disk/commit_record.hpp"
-#include "io/disk/stored_reals.hpp"
 #include "io/formats/metadata.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"

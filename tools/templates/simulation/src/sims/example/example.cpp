@@ -10,9 +10,9 @@
 #include "sidestream/mesh/hierarchy.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
 #include "sims/checks/soundness.hpp"
+#include "sims/config/mesh_config.hpp"
 #include "sims/files/file_state.hpp"
 #include "sims/registry.hpp"
-#include "sims/run/mesh_config.hpp"
 #include "sims/run/moments.hpp"
 
 namespace sidestream::sims {

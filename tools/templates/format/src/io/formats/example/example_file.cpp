@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "io/arrays/stored_reals.hpp"
 #include "io/content/pack_block.hpp"
 #include "io/disk/checksum.hpp"
-#include "io/disk/stored_reals.hpp"
 #include "io/formats/index_text.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/array_file.hpp"

@@ -1,4 +1,4 @@
-#include "io/disk/memory_file.hpp"
+#include "io/arrays/memory_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

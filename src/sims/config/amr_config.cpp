@@ -1,4 +1,4 @@
-#include "sims/run/amr_config.hpp"
+#include "sims/config/amr_config.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include "sidestream/core/config.hpp"
 #include "sidestream/couple/knob.hpp"
 #include "sidestream/mesh/derived.hpp"
-#include "sims/run/mesh_config.hpp"
+#include "sims/config/mesh_config.hpp"
 
 namespace sidestream::sims {
 

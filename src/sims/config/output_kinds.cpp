@@ -1,4 +1,4 @@
-#include "sims/run/output_kinds.hpp"
+#include "sims/config/output_kinds.hpp"
 
 namespace sidestream::sims {
 

@@ -1,4 +1,4 @@
-#include "sims/run/mesh_config.hpp"
+#include "sims/config/mesh_config.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
-#include "io/methods/aggregation.hpp"
+#include "io/methods/aggregated/aggregation.hpp"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "io/methods/file_domains.hpp"
-#include "io/methods/outgoing_rows.hpp"
+#include "io/methods/aggregated/file_domains.hpp"
+#include "io/methods/aggregated/outgoing_rows.hpp"
 #include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/atomic_file.hpp"

@@ -1,4 +1,4 @@
-#include "io/methods/outgoing_rows.hpp"
+#include "io/methods/aggregated/outgoing_rows.hpp"
 
 #include <algorithm>
 

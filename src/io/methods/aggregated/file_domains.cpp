@@ -1,4 +1,4 @@
-#include "io/methods/file_domains.hpp"
+#include "io/methods/aggregated/file_domains.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "io/disk/table_image.hpp"
+#include "io/arrays/table_image.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "io/disk/file_system.hpp"
-#include "io/methods/aggregation.hpp"
+#include "io/methods/aggregated/aggregation.hpp"
 #include "io/methods/rows.hpp"
 #include "io/write_methods.hpp"
 #include "sidestream/core/timer.hpp"

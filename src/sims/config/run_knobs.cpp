@@ -1,4 +1,4 @@
-#include "sims/run/run_knobs.hpp"
+#include "sims/config/run_knobs.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "io/methods/file_domains.hpp"
+#include "io/methods/aggregated/file_domains.hpp"
 #include "io/methods/rows.hpp"
 
 namespace sidestream::io {

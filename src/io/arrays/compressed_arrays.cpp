@@ -1,4 +1,4 @@
-#include "io/disk/compressed_arrays.hpp"
+#include "io/arrays/compressed_arrays.hpp"
 
 #include <algorithm>
 #include <utility>

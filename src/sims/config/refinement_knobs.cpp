@@ -2,7 +2,7 @@
 #include <array>
 #include <string_view>
 
-#include "sims/run/amr_config.hpp"
+#include "sims/config/amr_config.hpp"
 
 namespace sidestream::sims {
 

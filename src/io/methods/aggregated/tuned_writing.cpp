@@ -1,4 +1,4 @@
-#include "io/methods/tuned_writing.hpp"
+#include "io/methods/aggregated/tuned_writing.hpp"
 
 #include <fmt/format.h>
 

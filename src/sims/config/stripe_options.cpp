@@ -1,4 +1,4 @@
-#include "sims/run/stripe_options.hpp"
+#include "sims/config/stripe_options.hpp"
 
 #include <cmath>
 

@@ -10,9 +10,9 @@
 #include "sidestream/io/quantity_names.hpp"
 #include "sidestream/io/write_snapshot.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/config/output_kinds.hpp"
+#include "sims/config/stripe_options.hpp"
 #include "sims/quantities/common_quantities.hpp"
-#include "sims/run/output_kinds.hpp"
-#include "sims/run/stripe_options.hpp"
 
 namespace sidestream::sims {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "io/arrays/memory_file.hpp"
 #include "io/disk/commit_record.hpp"
-#include "io/disk/memory_file.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
 namespace sidestream::io {

@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <numeric>
 
+#include "io/arrays/compressed_arrays.hpp"
+#include "io/arrays/memory_file.hpp"
+#include "io/arrays/table_image.hpp"
 #include "io/disk/commit_record.hpp"
-#include "io/disk/compressed_arrays.hpp"
-#include "io/disk/memory_file.hpp"
 #include "io/disk/stripes.hpp"
-#include "io/disk/table_image.hpp"
-#include "io/methods/tuned_writing.hpp"
+#include "io/methods/aggregated/tuned_writing.hpp"
 #include "io/write_methods.hpp"
 #include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
