@@ -118,18 +118,22 @@ class Benchmark {
     std::vector<std::int64_t> sums{own.writes,    own.bytes, own.sequential, own.consecutive,
                                    own.unaligned, own.opens, own.makes,      own.reserves,
                                    own.truncates, own.syncs, own.renames,    own.removes};
+    sums.insert(sums.end(), {own.reads, own.read_bytes});
     sums.insert(sums.end(), std::begin(own.sizes), std::end(own.sizes));
+    sums.insert(sums.end(), std::begin(own.read_sizes), std::end(own.read_sizes));
     comm_.sum(std::span(sums));
     json calls;
     auto next = sums.begin();
     for (const char* name : {"writes", "bytes", "sequential", "consecutive", "unaligned", "opens", "makes", "reserves",
-                             "truncates", "syncs", "renames", "removes"})
+                             "truncates", "syncs", "renames", "removes", "reads", "read_bytes"})
       calls[name] = *next++;
     calls["largest"] = comm_.max(own.largest);
     calls["writing_ranks"] = comm_.sum(std::int64_t{own.writes > 0});
-    calls["sizes"] = json::object();
-    for (std::size_t bin = 0; bin < io::AccessStatistics::bins; ++bin, ++next)
-      if (*next > 0) calls["sizes"][std::string(io::bin_name(bin))] = *next;
+    for (const char* name : {"sizes", "read_sizes"}) {
+      calls[name] = json::object();
+      for (std::size_t bin = 0; bin < io::AccessStatistics::bins; ++bin, ++next)
+        if (*next > 0) calls[name][std::string(io::bin_name(bin))] = *next;
+    }
     return calls;
   }
 
@@ -269,7 +273,7 @@ int main(int argc, char** argv) {
   line.number("--blocks", arguments.size.blocks, "blocks a rank (default 32)", 1);
   line.number("--block", arguments.size.block, "cells of a block along an axis (default 16)", 1);
   line.number("--ghost", arguments.size.ghost, "ghost cells in memory (default 4)", 0);
-  line.parts("--contents", arguments.selection.contents, "only these: checkpoint,plotfile");
+  line.parts("--contents", arguments.selection.contents, "these: checkpoint,plotfile,chosen (default: the first two)");
   line.parts("--formats", arguments.selection.formats, "only these");
   line.parts("--methods", arguments.selection.methods, "only these");
   std::vector<std::string> buffers, aggregators;
@@ -285,6 +289,9 @@ int main(int argc, char** argv) {
   if (!writers) return line.refuse("--aggregators takes whole numbers from 1 on");
   for (const std::string& name : arguments.sizes)
     if (bench::hierarchy_size(name) == nullptr) return line.refuse("--hierarchies takes AMR64, AMR128 and AMR256");
+  for (const std::string& name : arguments.selection.contents)
+    if (std::ranges::find(bench::contents, name) == bench::contents.end())
+      return line.refuse("--contents takes checkpoint, plotfile and chosen");
   arguments.selection.buffers = *sizes;
   arguments.selection.aggregators = *writers;
   return measure_all(arguments, argc, argv);

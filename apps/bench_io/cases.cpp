@@ -75,7 +75,7 @@ std::vector<Variant> variants(const io::WriteOptions& plain, const std::string& 
 void add_formats(std::vector<Case>& all, const comm::Communicator& comm, const Workload& workload,
                  const std::string& folder, const std::string& name, const Selection& selection) {
   const bool is_checkpoint = name == "checkpoint";
-  const io::FileChoice content = workload.choice(is_checkpoint);
+  const io::FileChoice content = workload.choice(name);
   for (const io::Format& format : io::formats()) {
     const std::optional<io::StepName>& file_name = is_checkpoint ? format.checkpoint : format.plotfile;
     if (!file_name || !is_selected(selection.formats, format.name)) continue;
@@ -123,9 +123,8 @@ Case sequential(const comm::Communicator& comm, const std::string& content, std:
 std::vector<Case> cases(const comm::Communicator& comm, const Workload& workload, const std::string& folder,
                         const Selection& selection) {
   std::vector<Case> all;
-  for (const std::string name : {"checkpoint", "plotfile"}) {
-    if (!is_selected(selection.contents, name)) continue;
-    const io::FileChoice content = workload.choice(name == "checkpoint");
+  for (const std::string& name : selection.contents) {
+    const io::FileChoice content = workload.choice(name);
     all.push_back(sequential(comm, name, workload.bytes(content), folder + "/sequential"));
     all.push_back(file_per_rank(comm, workload, name, content, folder + "/file_per_rank"));
     add_formats(all, comm, workload, folder, name, selection);

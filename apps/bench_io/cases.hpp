@@ -19,10 +19,10 @@ struct Case {
   std::function<void()> before{};                             ///< of one that reads: writes the file; collective
 };
 
-/// Which cases are wanted; an empty list: all. The method `aggregated` is tried with each of `buffers` (MiB) and
-/// `aggregators`, as "aggregated, 4 MiB, 2 writers"; without any, as it is by itself.
+/// Which cases are wanted; an empty list of formats or methods: all. The method `aggregated` is tried with each of
+/// `buffers` (MiB) and `aggregators`, as "aggregated, 4 MiB, 2 writers"; without any, as it is by itself.
 struct Selection {
-  std::vector<std::string> contents, formats, methods;
+  std::vector<std::string> contents{"checkpoint", "plotfile"}, formats, methods;
   std::vector<int> buffers, aggregators;
 };
 

@@ -73,15 +73,15 @@ Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
   for (int c = 0; c < size.variables; ++c) snapshot_.add_stored({names[static_cast<std::size_t>(c)], "1"}, {state_}, c);
 }
 
-io::FileChoice Workload::choice(bool is_checkpoint) const {
+io::FileChoice Workload::choice(const std::string& content) const {
   io::FileChoice choice;
-  choice.quantities = mesh::names_of(snapshot_.quantities());
-  if (is_checkpoint) {
+  if (content == "checkpoint") {
     choice.kind = io::FileKind::checkpoint;
-  } else {
-    choice.quantities = {names[0], names[5], names[6]};
-    choice.precision = io::Precision::single_precision;
+    choice.quantities = mesh::names_of(snapshot_.quantities());
+    return choice;
   }
+  choice.quantities = {names[0], names[5], names[6]};
+  choice.precision = content == "plotfile" ? io::Precision::single_precision : io::Precision::double_precision;
   return choice;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/file_choice.hpp"
@@ -12,6 +13,9 @@
 
 namespace sidestream::bench {
 
+/// What files may hold.
+inline const std::vector<std::string> contents{"checkpoint", "plotfile", "chosen"};
+
 /// How large the workload is.
 struct WorkloadSize {
   int blocks = 32;  ///< a rank
@@ -20,16 +24,17 @@ struct WorkloadSize {
 };
 
 /// The state of a FLASH-like simulation, as in the I/O study of Latham et al. (2012): blocks with ghost cells, all
-/// variables in one field. The checkpoint has all of them in double precision, the plot file three (the first, sixth
-/// and seventh) in single.
+/// variables in one field. The "checkpoint" has all of them in double precision, the "plotfile" three (the first, sixth
+/// and seventh) in single, "chosen" these three in double: of the ways in which cells lie in memory that the study
+/// tells apart they are A, a variable at a time, or where a file keeps variables together, B and C.
 class Workload {
  public:
   Workload(const comm::Communicator& comm, const WorkloadSize& size);
   Workload(const Workload&) = delete;
 
   const mesh::Snapshot& state() const { return snapshot_; }
-  /// What goes into a checkpoint, or into a plot file.
-  io::FileChoice choice(bool is_checkpoint) const;
+  /// What goes into a file of one of `contents`.
+  io::FileChoice choice(const std::string& content) const;
 
   /// Bytes of the variables of all ranks, and of this one.
   std::int64_t bytes(const io::FileChoice& choice) const;

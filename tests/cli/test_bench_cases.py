@@ -14,7 +14,7 @@ TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
 
 
 def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:
-    methods = ("--formats", "flash", "--methods", "engine,hdf5-collective", "--contents", "checkpoint")
+    methods = ("--formats", "flash", "--methods", "engine,hdf5-collective,hdf5-strided", "--contents", "checkpoint")
     done = command(tmp_path, "bench", "io", "--case", "flash", *TINY, *methods, "--out", "out", "--json")
 
     assert done.returncode == 0, done.stderr
@@ -25,7 +25,9 @@ def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:
         "file-per-rank",
         "engine",
         "hdf5-collective",
+        "hdf5-strided",
     }
+    assert [(row["type"], row["library"]) for row in measured["memory_types"]] == [("A", "HDF5")]
     assert {row["ranks"] for row in report["modelled"]["scaling"]} == {16}
     assert [row["best"] for row in report["modelled"]["ahead"]] == ["independent"] * 2
     assert "MODEL" in report["note"]
@@ -33,6 +35,19 @@ def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:
     picture = (tmp_path / "out/flash.svg").read_text()
     assert picture.startswith("<?xml")
     assert (tmp_path / "out/flash.png").stat().st_size > 10_000
+    assert (tmp_path / "out/flash_accesses.png").stat().st_size > 10_000
+
+
+def test_the_three_ways_in_which_cells_lie_in_memory_are_written_and_compared(tmp_path: Path) -> None:
+    ways = ("--formats", "flash,flash-5d", "--methods", "mpiio-derived,mpiio-collective,hdf5-strided,hdf5-collective")
+    done = command(tmp_path, "bench", "io", "--case", "flash", *TINY, *ways, "--json")
+
+    assert done.returncode == 0, done.stderr
+    (measured,) = json.loads(done.stdout)["measured"]
+    assert not [case for case in measured["cases"] if "error" in case]
+    found = {(row["type"], row["library"]): row["packing_is_faster"] for row in measured["memory_types"]}
+    assert set(found) == {(kind, library) for kind in "ABC" for library in ("MPI-IO", "HDF5")}
+    assert all(set(factors) == {"seconds", "seconds_synced"} for factors in found.values())
 
 
 def test_buffers_and_writers_are_swept(tmp_path: Path) -> None:
@@ -94,6 +109,8 @@ def test_the_enzo_study_is_measured_and_modelled(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out/enzo.json").read_text()) == report
     assert (tmp_path / "out/enzo.svg").read_text().startswith("<?xml")
     assert (tmp_path / "out/enzo.png").stat().st_size > 10_000
+    assert (tmp_path / "out/enzo_accesses.png").stat().st_size > 10_000
+    assert of["AMR64 read", "aggregated"]["calls"]["reads"] >= 18 * 2, "each rank reads its share of each array"
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -139,6 +156,7 @@ def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: 
         (["--case", "nyx", "--sizes", "AMR64"], 2, "--sizes is for the case `enzo`"),
         (["--sizes", "AMR64"], 2, "--sizes is for a case"),
         (["--out", "figures"], 2, "--out is for a case"),
+        (["--contents", "plot"], 2, "--contents takes checkpoint, plotfile and chosen"),
         (["--buffers", "4,x"], 2, "--buffers 4,x: `x` cannot be tried"),
         (["--buffers", "0"], 2, "--buffers 0: `0` cannot be tried"),
         (["-n", 2, "--aggregators", "1,3"], 2, "--aggregators 1,3: `3` cannot be tried"),

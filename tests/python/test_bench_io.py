@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from sidestream.launch.bench import access_figures, memory_types
 from sidestream.launch.bench import io as benchmark
 
 
@@ -61,3 +62,32 @@ def test_the_report_is_printed_as_a_table(capsys: pytest.CaptureFixture[str]) ->
 
 def test_small_writes_are_told_apart() -> None:
     assert benchmark.large_writes(ENGINE) == 10
+
+
+def test_packing_is_compared_with_the_walk_of_the_same_library() -> None:
+    walking = case("flash", "hdf5-strided", [0.06, 0.16, 0.40])
+    elsewhere = case("flash-5d", "mpiio-derived", [0.01])
+
+    rows = memory_types.compare(report(dict(ENGINE), dict(COLLECTIVE), walking, elsewhere))
+
+    assert [(row["type"], row["library"]) for row in rows] == [("A", "HDF5")]
+    assert rows[0]["packing_is_faster"]["seconds"] == pytest.approx(2.0)
+
+
+def test_histograms_have_a_bar_for_each_way_and_size() -> None:
+    reading = case("hdf5", "engine", [0.1], "AMR64 read") | {"calls": {"writes": 0, "read_sizes": {"1K-10K": 7}}}
+
+    figure = access_figures.accesses("enzo", report(dict(DISK), dict(ENGINE), dict(COLLECTIVE), reading))
+
+    assert [axes.get_title() for axes in figure.axes] == ["checkpoint", "AMR64 read"]
+    heights = [[bar.get_height() for bar in axes.patches] for axes in figure.axes]
+    assert heights == [[2, 0, 0, 0, 0, 10] * 2, [7]]
+    assert figure.axes[1].get_ylabel() == "reads"
+
+
+def test_of_flash_the_ways_of_the_study_are_drawn() -> None:
+    swept = case("flash", "aggregated, 4 MiB, 1 writer", [0.1])
+
+    ways = access_figures.drawn("flash", report(dict(DISK), dict(ENGINE), swept))
+
+    assert [way["method"] for way in ways] == ["engine"]

@@ -45,7 +45,7 @@ def io(
         int | None, typer.Option("--blocks", metavar="N", help="Blocks of 16^3 cells a rank (default: 32).")
     ] = None,
     contents: Annotated[
-        str | None, typer.Option("--contents", metavar="NAMES", help="Only these: checkpoint,plotfile.")
+        str | None, typer.Option("--contents", metavar="NAMES", help="These: checkpoint,plotfile (default), chosen.")
     ] = None,
     formats: Annotated[
         str | None, typer.Option("--formats", metavar="NAMES", help="Only these formats, with commas between.")

@@ -10,11 +10,13 @@ from typing import Any
 
 from ... import console
 from ...error import Error, UsageError
-from . import io
+from . import io, memory_types
+from .access_figures import accesses
 from .case_figures import FIGURES
 
 CASES = ("flash", "nyx", "enzo")
 FLASH_FORMATS = "flash,flash-5d,flash-netcdf,flash-netcdf-5d"
+FLASH_CONTENTS = "checkpoint,plotfile,chosen"
 FLASH_BLOCKS = (32, 11)  # a rank: of the layout study, and of the scaling study
 FLASH_BUFFERS = "4,16,64"  # MiB
 NYX_BLOCKS, NYX_BLOCK = 8, 32
@@ -102,11 +104,13 @@ def _measured(request: CaseRequest) -> list[dict[str, Any]]:
     if request.case == "flash":
         blocks = FLASH_BLOCKS if request.blocks is None else (request.blocks,)
         swept: dict[str, Any] = {
+            "contents": request.bench.contents or FLASH_CONTENTS,
             "formats": request.bench.formats or FLASH_FORMATS,
             "buffers": request.bench.buffers or FLASH_BUFFERS,
             "aggregators": request.bench.aggregators or ",".join(map(str, sorted({1, request.bench.ranks}))),
         }
-        return [io.measure(replace(request.bench, blocks=count, **swept)) for count in blocks]
+        found = [io.measure(replace(request.bench, blocks=count, **swept)) for count in blocks]
+        return [one | {"memory_types": memory_types.compare(one)} for one in found]
     blocks_a_rank = request.blocks or NYX_BLOCKS
     bench = replace(request.bench, blocks=blocks_a_rank, block=NYX_BLOCK, contents="checkpoint")
     return [io.measure(replace(bench, formats=request.bench.formats or "nyx,files"))]
@@ -127,18 +131,22 @@ def _modelled(request: CaseRequest) -> dict[str, Any]:
 
 
 def write(report: dict[str, Any], folder: Path) -> None:
-    """Writes `CASE.json`, `CASE.png` and `CASE.svg` in `folder`."""
+    """Writes `CASE.json`, `CASE.png` and `CASE.svg` in `folder`; of what was measured first `CASE_accesses.*` too."""
     name = report["case"]
     (folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-    figure = FIGURES[name](report["modelled"])
-    for kind in ("png", "svg"):
-        figure.savefig(folder / f"{name}.{kind}", dpi=160)
+    figures = {name: FIGURES[name](report["modelled"])}
+    if report["measured"]:
+        figures[f"{name}_accesses"] = accesses(name, report["measured"][0])
+    for file, figure in figures.items():
+        for kind in ("png", "svg"):
+            figure.savefig(folder / f"{file}.{kind}", dpi=160)
 
 
 def print_report(report: dict[str, Any]) -> None:
     """Prints what was measured, then the model beside what was published."""
     for measured in report["measured"]:
         io.print_report(measured)
+        _print_memory_types(measured.get("memory_types", []))
     console.out().print(report["note"])
     _PRINTED[report["case"]](report["modelled"])
 
@@ -153,6 +161,19 @@ def table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> None:
     for row in rows:
         shown.add_row(*row)
     console.out().print(shown)
+
+
+def _print_memory_types(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    lines = []
+    for row in rows:
+        factors = [
+            f"{row['packing_is_faster'][key]:.2f}" if key in row["packing_is_faster"] else "" for key in io.TIMES
+        ]
+        lines.append([f"{row['type']}, {row['text']}, {row['library']}", *factors])
+    columns = ("out of blocks with ghost cells by", *io.TIMES.values())
+    table("packing first: times as fast as the library's walk through memory", columns, lines)
 
 
 def _print_flash(found: dict[str, Any]) -> None:
