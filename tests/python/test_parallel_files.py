@@ -299,6 +299,13 @@ def test_a_finding_is_judged_by_the_time_of_read_and_dump() -> None:
     assert (judged["factor"], judged["holds"]) == (1.5, True)
 
 
+def test_an_assumed_time_may_reverse_a_finding_only_where_it_is_close() -> None:
+    close, far = enzo.FINDINGS[0], enzo.FINDINGS[1]
+
+    assert enzo.reversals(close, "AMR64", 16) == ["create_s x 0.25"]
+    assert enzo.reversals(far, "AMR64", 32) == []
+
+
 @pytest.mark.slow
 def test_ways_of_enzo_come_out_in_the_order_that_was_found() -> None:
     report = enzo.study()
