@@ -37,6 +37,7 @@ HELP = [
     ["steer"],
     ["sweep"],
     ["compare"],
+    ["new"],
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 HELP += [["regions"], ["regions", "classify"]]

@@ -215,7 +215,7 @@ STORIES = (
         is_slow=True,
     ),
     Story("docs/guides/streams.md", (Step("sidestream keys keys"),)),
-    Story("CONTRIBUTING.md", (Step("tools/new.py", code=2), Step("make help"))),
+    Story("CONTRIBUTING.md", (Step("make help"),)),
 )
 STEERED = "tests/cli/test_steering.py::test_what_is_set_and_paused_is_told_in_the_events"
 EXAMPLES = "tests/cli/test_examples.py::test_each_example_runs_and_leaves_results"
@@ -238,7 +238,11 @@ BY_ANOTHER_TEST = {
     r"sidestream analyze density_\*.npy .*": (
         "tests/cli/test_plain_arrays.py::test_a_series_of_arrays_has_the_steps_of_their_names"
     ),
-    r"tools/new.py analysis mean_age": "tests/python/test_new.py::test_what_is_made_is_formatted_and_in_its_layer",
+    r"sidestream new analysis mean_age --checkout .": (
+        "tests/python/test_new.py::test_what_is_made_is_formatted_and_in_its_layer"
+    ),
+    r"sidestream new (analysis mean_age|simulation heat)|mpirun -n 2 python heat.py .*"
+    r"|sidestream run mean_age.toml -n 2": "tests/python/test_new.py::test_files_of_ones_own_pass_their_test",
     r"cmake --build build/release --target test_\w+|ctest --preset release -R \w+": BUILT,
     r"sidestream bench io --case .*": "tests/cli/test_bench_cases.py::test_a_case_by_the_model_alone_is_a_table",
     r"sidestream bench transfer .*": "tests/cli/test_bench_cases.py::test_transfers_bring_every_value_by_every_way",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +174,86 @@ def test_a_series_of_files_has_all_results_of_its_run(
         assert series.steps(task) == run.steps(task)
         for step in run.steps(task):
             require_equal(run.result(task, step), series.result(task, step))
+
+
+SERIES = """simulation = "cosmology"
+run.max_steps = 5
+mesh = { cells = [16, 16, 16], block = 8 }
+cosmology = { box = "10 Mpc", z_start = 50, z_end = 25 }
+[output]
+plotfile = { format = "nyx", every = 1 }
+"""
+DEALT = """
+[task.pdf]
+analysis = "pdf"
+[task.halos]
+analysis = "halos"
+t_boundary = "1.1 mean"
+t_halo = "1.15 mean"
+kinematics = true
+"""
+
+
+@pytest.fixture(scope="module")
+def plots(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Six small plot files of a run, and the tasks to do with them beside them."""
+    folder = tmp_path_factory.mktemp("series")
+    (folder / "box.toml").write_text(SERIES, encoding="utf-8")
+    (folder / "tasks.toml").write_text(DEALT, encoding="utf-8")
+    (folder / "linked.toml").write_text(DEALT + "link = true\n", encoding="utf-8")
+    done = calls.program(folder, 1, "box.toml", "--quiet", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    return sorted((folder / "run").glob("plt*"))
+
+
+def analyzed(plots: list[Path], ranks: int, out: Path, tasks: str = "tasks.toml") -> calls.Done:
+    more = [word for plot in plots[1:] for word in ("--and", plot)]
+    config = plots[0].parents[1] / tasks
+    return calls.program(out.parent, ranks, config, "--analyze", "--from", plots[0], *more, "--out", out)
+
+
+def results_in(folder: Path) -> dict[str, bytes]:
+    files = folder.glob("results/*/*.nc")
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def test_ranks_share_out_a_series_of_small_files(plots: list[Path], tmp_path: Path) -> None:
+    for ranks in (1, 2, 3):
+        done = analyzed(plots, ranks, tmp_path / f"on{ranks}")
+        assert done.returncode == 0, done.stderr
+        assert sum(line.startswith("step ") for line in done.stderr.splitlines()) == 12
+
+    one_by_one = results_in(tmp_path / "on1")
+    assert len(one_by_one) == 12
+    for ranks in (2, 3):
+        folder = tmp_path / f"on{ranks}"
+        assert results_in(folder) == one_by_one
+        starts = ss.Events(event for event in ss.open(folder).events if event["event"] == "analyze_start")
+        assert [event["ranks"] for event in starts].count(1) == 5
+        assert {event["group"] for event in starts} == {"analyze"}
+
+
+def test_files_are_not_shared_out_where_a_task_looks_back(plots: list[Path], tmp_path: Path) -> None:
+    assert analyzed(plots, 1, tmp_path / "on1", "linked.toml").returncode == 0
+    assert analyzed(plots, 3, tmp_path / "on3", "linked.toml").returncode == 0
+
+    assert [event["ranks"] for event in ss.open(tmp_path / "on3").events.of("analyze_start")] == [3] * 6
+    assert results_in(tmp_path / "on3") == results_in(tmp_path / "on1")
+
+
+def test_a_damaged_file_of_a_series_is_named_and_what_others_took_is_done(plots: list[Path], tmp_path: Path) -> None:
+    (damaged := tmp_path / "damaged").mkdir()
+    copies = [Path(shutil.copytree(plot, damaged / plot.name)) for plot in plots]
+    shutil.copy(plots[0].parents[1] / "tasks.toml", tmp_path)
+    for file in copies[2].glob("Level_0/Cell_D*"):
+        file.write_bytes(file.read_bytes()[:1000])
+
+    done = analyzed(copies, 2, tmp_path / "out")
+
+    assert done.returncode != 0
+    assert done.stderr.count("error: ") == 1
+    assert copies[2].name in done.stderr
+    assert ss.open(tmp_path / "out").steps("pdf") == [0, 1, 3, 4, 5]
 
 
 def test_one_task_of_the_run_is_done_with_its_options(

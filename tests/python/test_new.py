@@ -1,7 +1,7 @@
-"""tools/new.py makes parts that are in order: formatted, in their layer, documented, and right by their own test.
+"""`sidestream new` makes parts that are in order: formatted, in their layer, documented, right by their own test.
 
-Each kind is made in one copy of the tree. Only what is new is compiled, by the commands of the build folder, and linked
-with what is there.
+Each kind of a checkout is made in one copy of the tree. Only what is new is compiled, by the commands of the build
+folder, and linked with what is there.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from calls import command
 from sidestream.core import extension
 from sidestream.launch.launcher import mpi_environment
 
@@ -40,7 +41,7 @@ def called(command: list[str], **options: object) -> subprocess.CompletedProcess
 
 
 def new(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return called([sys.executable, str(tree / "tools" / "new.py"), *words])
+    return command(tree.parent, "new", *words, "--checkout", tree)
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +84,13 @@ def test_every_template_is_tried() -> None:
 def test_what_is_made_is_formatted_and_in_its_layer(tree: Path, changes: list[Path]) -> None:
     cpp = [str(file) for file in changes if file.suffix in (".cpp", ".hpp")]
     python = [str(file) for file in changes if file.suffix == ".py"]
-    for command in (
+    for line in (
         ["clang-format", "--dry-run", "--Werror", *cpp],
         [sys.executable, "-m", "ruff", "format", "--check", *python],
         [sys.executable, "-m", "ruff", "check", *python],
         [sys.executable, "tools/check_layers.py", "."],
     ):
-        done = called(command, cwd=tree)
+        done = called(line, cwd=tree)
         assert done.returncode == 0, done.stdout + done.stderr
     code = [file for file in changes if file.parts[0] in ("src", "tests")]
     assert not [file for file in code if "example" in (tree / file).read_text()]
@@ -101,10 +102,10 @@ def test_a_picture_passes_its_test(tree: Path, tmp_path: Path) -> None:
     compiled = Path(extension().__file__)
     shutil.copy(compiled, package)
     test = tree / "tests" / "python" / f"test_{NAMES['picture']}_pictures.py"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(test)]
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(test)]
     places = {"PYTHONPATH": str(package.parent), "LD_LIBRARY_PATH": str(compiled.parents[3])}
 
-    done = called(command, cwd=tmp_path, env=os.environ | places)
+    done = called(line, cwd=tmp_path, env=os.environ | places)
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -112,7 +113,7 @@ def test_a_picture_passes_its_test(tree: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["analyses", "x"], "kinds:"),
+        (["analyses", "x"], "hint: there are: analysis, format, picture, problem, quantity, simulation, transport"),
         (["analysis", "MeanAge"], "`MeanAge` is no name"),
         (["analysis", NAMES["analysis"]], "is there already"),
     ],
@@ -125,6 +126,43 @@ def test_what_is_wrong_is_said_before_anything_is_made(tree: Path, words: list[s
     assert done.returncode != 0
     assert complaint in done.stderr
     assert (tree / "src/analysis/registry.cpp").read_text() == before
+
+
+# Files of one's own
+
+
+@pytest.mark.parametrize("kind", ["analysis", "simulation"])
+def test_files_of_ones_own_pass_their_test(kind: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "new", kind, "mean_age")
+    assert done.returncode == 0, done.stderr
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert made == ["mean_age.py", "mean_age.toml", "test_mean_age.py"]
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == made
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}"]
+    tested = called(line, cwd=tmp_path, env=mpi_environment(os.environ, 2))
+
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert "2 passed" in tested.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["format", "zarr"], "`sidestream new format zarr --checkout DIR`"),
+        (["analysis", "numpy"], "is a module of Python"),
+        (["analysis", "old"], "test_old.py is there already"),
+        (["tea", "x"], "hint: there are: analysis, simulation"),
+        (["format", "zarr", "--checkout", "."], "is no checkout"),
+    ],
+)
+def test_files_that_cannot_be_made_are_refused(words: list[str], complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "test_old.py").write_text("mine")
+
+    done = command(tmp_path, "new", *words)
+
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
 # Compiling what is new

@@ -26,10 +26,12 @@ std::vector<TaskTotals> analyze_stored(const comm::Communicator& world, const Co
                                        const std::function<void(const std::string& line)>& tell);
 
 /// Does all tasks of `config` with `snapshot`, whenever they would be due; `prepare` is called before each, on all
-/// ranks. Results and events as above; a failure is reported, and the other tasks go on. Collective on `world`, whose
-/// ranks own the blocks of the snapshot. Returns one entry a task on rank 0 (empty elsewhere).
+/// ranks. Results and events as above, these in the log of `group`; a failure is reported, and the other tasks go on.
+/// Collective on `world`, whose ranks own the blocks of the snapshot. Returns one entry a task on rank 0 (empty
+/// elsewhere).
 std::vector<TaskTotals> analyze_snapshot(const comm::Communicator& world, const CouplingConfig& config,
-                                         const mesh::Snapshot& snapshot, const io::RunFolder& folder, core::Bill& bill,
+                                         const mesh::Snapshot& snapshot, const io::RunFolder& folder,
+                                         const std::string& group, core::Bill& bill,
                                          const std::function<void(const Task& task)>& prepare,
                                          const std::function<void(const std::string& line)>& tell);
 

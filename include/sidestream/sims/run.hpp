@@ -156,10 +156,11 @@ struct FilesToAnalyze {
 };
 
 /// Does the tasks of `root` (`[task.*]`, with `[quantity.*]`, `[heating]` and `[coupling]`; or those of the
-/// configuration of a simulation) with the states in files, one after another in the order of their steps, each on all
-/// ranks of `world`; triggers need not be said. Returns how many results could not be made, on rank 0; throws
-/// core::Error on all ranks where a file has not what the tasks need, where two are of one step, and where the folder
-/// holds what may not be replaced. `tell` is given a line a task.
+/// configuration of a simulation) with the states in files; triggers need not be said. The first is done by all ranks
+/// of `world`. The others follow in the order of their steps where a task looks back or they are large; else they are
+/// dealt to groups of ranks that go on side by side, with the same results. Returns how many results could not be made,
+/// on rank 0; throws core::Error on all ranks where a file has not what the tasks need, where two are of one step, and
+/// where the folder holds what may not be replaced. `tell` is given a line a task.
 std::int64_t analyze_files(const comm::Communicator& world, const core::Node& root, const FilesToAnalyze& what,
                            core::Bill& bill, const std::function<void(const std::string& line)>& tell);
 

@@ -20,6 +20,7 @@ from .conformance import conformance
 from .doctor import doctor, doctor_io
 from .halos import halos
 from .later import analyze
+from .new import new
 from .options import Json, Settings
 from .pictures import display, movie, view
 from .regions import regions
@@ -56,7 +57,8 @@ app = typer.Typer(
     "  sidestream convert plt00120 new --format flash    a file in another format\n"
     "  sidestream archive runs/cosmology HOST:FOLDER     a copy in another place\n"
     "  sidestream halos find plt00120                    the halos in a file\n"
-    "  sidestream zoom runs/box --halo 20811 > zoom.toml one halo again, with finer particles\n\n"
+    "  sidestream zoom runs/box --halo 20811 > zoom.toml one halo again, with finer particles\n"
+    "  sidestream new analysis mean_age                  an analysis of your own that works\n\n"
     "Exit codes: 0 done, 1 failed, 2 used wrongly.",
 )
 
@@ -386,6 +388,7 @@ app.add_typer(steer, short_help="Change a run that goes on: knobs, pauses, check
 app.command(short_help="Look whether all that a run needs is here.")(doctor)
 app.command(name="doctor-io", short_help="Name what is bad in how a run writes its files.")(doctor_io)
 app.command(short_help="Run a program that opens a session, and look whether it does so rightly.")(conformance)
+app.command(short_help="Make an analysis or simulation that works, to begin with.")(new)
 app.command(short_help="Make keys for streams that other machines can reach.")(keys)
 app.command(short_help="Kill, damage and starve small runs, and see that nothing is lost.")(attack)
 

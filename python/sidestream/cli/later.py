@@ -55,11 +55,11 @@ def analyze(
     ranks as you like and with the same results to the bit. Results that are there are not made again, so a command that
     was interrupted goes on, and one beside a run that goes on does what is there. Snapshots are yours to remove.
 
-    DATA may be plot files and checkpoints of any format instead, each analysed by all ranks. Files of a run of
-    Sidestream know its configuration: without --task and --config they have its tasks again, with its options. The
-    results lie in DIR as those of a run do; a command that was interrupted is repeated with --overwrite. Of gas in a
-    universe, neutral hydrogen and the like follow from ionisation equilibrium: with the background of the run that made
-    the file, or that of --set heating.uv_background=NAME.
+    DATA may be plot files and checkpoints of any format instead; of small ones, ranks take several at a time. Files of
+    a run of Sidestream know its configuration: without --task and --config they have its tasks again, with its options.
+    The results lie in DIR as those of a run do; a command that was interrupted is repeated with --overwrite. Of gas in
+    a universe, neutral hydrogen and the like follow from ionisation equilibrium: with the background of the run that
+    made the file, or that of --set heating.uv_background=NAME.
 
     Plain arrays (z, y, x) are analysed like plot files: NumPy files, and data sets of HDF5 files (FILE.h5:/GROUP/NAME,
     or FILE.h5:/GROUP for all in it). --box says how large they are, --unit what their numbers are.

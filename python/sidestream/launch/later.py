@@ -77,7 +77,7 @@ def tasks_of(config: str) -> dict[str, dict[str, Any]]:
 
 
 def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None) -> Run:
-    """Does tasks with the states in plot files or checkpoints of any format, one after another, each on all ranks.
+    """Does tasks with the states in plot files or checkpoints of any format; ranks take several small ones at a time.
 
     Args:
         request: the files, of different steps, and what to do.

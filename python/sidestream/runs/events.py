@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 
-LATER = "analyze"  # the group that analyses stored snapshots, when the run is over
+LATER = "analyze"  # the group that analyses snapshots and files, when the run is over; of several their numbers follow
 
 
 class Events(list[Event]):
@@ -130,15 +130,16 @@ def read_events(folder: Path) -> Events:
     """All events of a run folder. A run that was restarted has its parts one after another on one axis of time; what
     was analysed later comes after them."""
     parts = {group_of(path): _parts(_read_log(path)) for path in log_files(folder)}
-    later = parts.pop(LATER, [])
+    later = [parts.pop(group) for group in list(parts) if group.split(".")[0] == LATER]
     starts = _start_times(parts.values())
     events = Events()
     for group, logs in parts.items():
         for start, log in zip(starts, logs, strict=False):
             events.extend(_moved(event, start, group) for event in log)
     end = max((event["t"] for event in events), default=0.0)
-    for start, log in zip(_start_times([later]), later, strict=True):
-        events.extend(_moved(event, end + start, LATER) for event in log)
+    for logs in later:
+        for start, log in zip(_start_times([logs]), logs, strict=True):
+            events.extend(_moved(event, end + start, LATER) for event in log)
     events.sort(key=lambda event: event["t"])
     return events
 

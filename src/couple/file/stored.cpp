@@ -50,10 +50,10 @@ std::vector<Stored> stored_in(const comm::Communicator& world, const io::RunFold
   return all;
 }
 
-io::EventLog open_log(const comm::Communicator& world, const io::RunFolder& folder) {
+io::EventLog open_log(const comm::Communicator& world, const io::RunFolder& folder, const std::string& group) {
   io::EventLog log;
   world.agree_on(
-      [&] { log = io::EventLog(world.rank() == 0 ? folder.events("analyze") : "", io::EventLog::Clock::now()); });
+      [&] { log = io::EventLog(world.rank() == 0 ? folder.events(group) : "", io::EventLog::Clock::now()); });
   return log;
 }
 
@@ -70,7 +70,7 @@ class StoredAnalysis {
         tell_([&world, &tell](const std::string& line) {
           if (world.rank() == 0) tell(line);
         }),
-        log_(open_log(world, folder)),
+        log_(open_log(world, folder, "analyze")),
         books_(config.tasks, log_),
         runner_(world, folder, log_, bill, tell_, config.timeout_s) {}
 
@@ -162,10 +162,11 @@ std::vector<TaskTotals> analyze_stored(const comm::Communicator& world, const Co
 }
 
 std::vector<TaskTotals> analyze_snapshot(const comm::Communicator& world, const CouplingConfig& config,
-                                         const mesh::Snapshot& snapshot, const io::RunFolder& folder, core::Bill& bill,
+                                         const mesh::Snapshot& snapshot, const io::RunFolder& folder,
+                                         const std::string& group, core::Bill& bill,
                                          const std::function<void(const Task& task)>& prepare,
                                          const std::function<void(const std::string& line)>& tell) {
-  io::EventLog log = open_log(world, folder);
+  io::EventLog log = open_log(world, folder, group);
   Books books(config.tasks, log);
   const Session::Warn warn = [&](const std::string& line) {
     if (world.rank() == 0) tell(line);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "sidestream/analysis/vortices.hpp"
 #include "sidestream/couple/stored.hpp"
@@ -50,30 +53,43 @@ void check_folder(const FilesToAnalyze& what) {
                       "make them all anew with `--overwrite`, or choose another folder with `--out`");
 }
 
-// One by one, all ranks together.
+using Tell = std::function<void(const std::string& line)>;
+
+// Up to so many cells of a file are one rank's work, where there are more files than all ranks together can use.
+constexpr std::int64_t cells_for_a_rank = std::int64_t{1} << 21;
+
+std::int64_t cells_in(const mesh::Snapshot& snapshot) {
+  std::int64_t cells = 0;
+  for (const mesh::Layout& level : snapshot.levels)
+    for (const mesh::Box& box : level.boxes()) cells += box.volume();
+  return cells;
+}
+
+// Files, one after another, by all ranks of a group.
 class FileAnalysis {
  public:
-  FileAnalysis(const comm::Communicator& world, const Node& root, const FilesToAnalyze& what, core::Bill& bill,
-               const std::function<void(const std::string& line)>& tell, bool is_of_run)
-      : world_(world), what_(what), bill_(bill), tell_(tell), is_of_run_(is_of_run) {
-    world.agree_on([&] {
-      check_folder(what);
-      core::check_known_keys(root, std::array<std::string, 5>{"coupling", "stream", "task", "quantity", "heating"});
-      root_ = root;
-    });
-  }
+  // Without a folder the first file prepares it. `group`: whose log of events it is.
+  FileAnalysis(const comm::Communicator& ranks, const Node& root, std::string path, std::optional<io::RunFolder> folder,
+               std::string group, const Tell& tell, bool is_of_run)
+      : ranks_(ranks),
+        root_(root),
+        path_(std::move(path)),
+        folder_(std::move(folder)),
+        group_(std::move(group)),
+        tell_(tell),
+        is_of_run_(is_of_run) {}
 
   // How many results could not be made, on rank 0.
-  std::int64_t operator()(const std::string& file) {
-    mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(world_, file));
+  std::int64_t operator()(const std::string& file, core::Bill& bill) {
+    mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(ranks_, file));
     if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
-    add_dark_matter_of_particles(world_, snapshot);
+    add_dark_matter_of_particles(ranks_, snapshot);
     Sources sources = add_common_quantities(snapshot);
-    analysis::add_vortex_quantities(world_, snapshot, declared_in(root_));
+    analysis::add_vortex_quantities(ranks_, snapshot, declared_in(root_));
     Node resolved(Node::Members{});
-    FileIonization ionization(world_, root_, snapshot, sources, resolved, is_of_run_);
+    FileIonization ionization(ranks_, root_, snapshot, sources, resolved, is_of_run_);
     couple::CouplingConfig config;
-    world_.agree_on([&] {
+    ranks_.agree_on([&] {
       const bool has_redshift = snapshot.moment.redshift().has_value();
       for (const mesh::DerivedQuantity& derived :
            mesh::read_derived(root_, snapshot.quantities(), has_redshift, &resolved)) {
@@ -83,25 +99,43 @@ class FileAnalysis {
       config = couple::read_coupling(root_, &resolved, analysis::analyses(), {.has_redshift = has_redshift});
       check_tasks(config, expected_of(snapshot));
     });
-    ionization.check(world_, config, tell_);
-    if (!folder_)
-      folder_ = io::prepare_run_folder(world_, what_.folder, io::ExistingRun::overwrite, core::to_toml(resolved));
+    ionization.check(ranks_, config, tell_);
+    if (!folder_) folder_ = io::prepare_run_folder(ranks_, path_, io::ExistingRun::overwrite, core::to_toml(resolved));
+    looks_back_ = std::ranges::any_of(
+        config.tasks, [](const couple::Task& task) { return task.analysis && task.analysis->looks_back(); });
+    cells_ = cells_in(snapshot);
     std::int64_t failed = 0;
     for (const couple::TaskTotals& task : couple::analyze_snapshot(
-             world_, config, snapshot, *folder_, bill_, [&](const couple::Task& task) { ionization.label(task); },
-             tell_))
+             ranks_, config, snapshot, *folder_, group_, bill,
+             [&](const couple::Task& task) { ionization.label(task); }, tell_))
       failed += task.failed;
     return failed;
   }
 
+  // The same with a bill of its own, as each file after the first has.
+  std::int64_t anew(const std::string& file) {
+    core::Bill bill(core::Bill::Clock::now());
+    return (*this)(file, bill);
+  }
+
+  const std::optional<io::RunFolder>& folder() const { return folder_; }
+
+  // Of this many ranks, how many take part in one file like the last one; 0: all, for it depends on those before it.
+  int ranks_for_one(int ranks) const {
+    if (looks_back_) return 0;
+    return static_cast<int>(std::min<std::int64_t>(ranks, 1 + (cells_ - 1) / cells_for_a_rank));
+  }
+
  private:
-  const comm::Communicator& world_;
-  const FilesToAnalyze& what_;
-  core::Bill& bill_;
-  const std::function<void(const std::string& line)>& tell_;
-  bool is_of_run_;
-  Node root_;
+  const comm::Communicator& ranks_;
+  const Node& root_;
+  std::string path_;
   std::optional<io::RunFolder> folder_;
+  std::string group_;
+  const Tell& tell_;
+  bool is_of_run_;
+  bool looks_back_ = false;
+  std::int64_t cells_ = 0;
 };
 
 // In the order of their steps, which results are named after.
@@ -118,16 +152,54 @@ std::vector<std::string> in_order(const comm::Communicator& world, const std::ve
   return names;
 }
 
+// Groups of ranks that have files of their own, and the one that this rank is in.
+struct Deal {
+  int groups = 1;
+  int own = 0;
+};
+
+Deal dealt(int files, const comm::Communicator& world, int ranks_for_one) {
+  if (ranks_for_one == 0 || files < 2) return {};
+  const int groups = std::min(files, world.size() / ranks_for_one);
+  return {groups, static_cast<int>(std::int64_t{world.rank()} * groups / world.size())};
+}
+
 }  // namespace
 
 std::int64_t analyze_files(const comm::Communicator& world, const Node& root, const FilesToAnalyze& what,
-                           core::Bill& bill, const std::function<void(const std::string& line)>& tell) {
+                           core::Bill& bill, const Tell& tell) {
   Node tasks;
-  world.agree_on([&] { tasks = tasks_for_files(root, what.tasks); });
-  FileAnalysis analysis(world, tasks, what, bill, tell, root.find("simulation") != nullptr);
-  std::int64_t failed = 0;
-  for (const std::string& file : in_order(world, what.files)) failed += analysis(file);
-  return failed;
+  world.agree_on([&] {
+    tasks = tasks_for_files(root, what.tasks);
+    check_folder(what);
+    core::check_known_keys(tasks, std::array<std::string, 5>{"coupling", "stream", "task", "quantity", "heating"});
+  });
+  const bool is_of_run = root.find("simulation") != nullptr;
+  const std::vector<std::string> files = in_order(world, what.files);
+  FileAnalysis first(world, tasks, what.folder, std::nullopt, "analyze", tell, is_of_run);
+  std::int64_t failed = first(files.front(), bill);
+  const std::span others = std::span(files).subspan(1);
+  const Deal deal = dealt(static_cast<int>(others.size()), world, first.ranks_for_one(world.size()));
+  if (deal.groups < 2) {
+    for (const std::string& file : others) failed += first.anew(file);
+    return failed;
+  }
+  const comm::Communicator group = world.split(deal.own);
+  FileAnalysis analysis(group, tasks, what.folder, first.folder(), fmt::format("analyze.{}", deal.own), tell,
+                        is_of_run);
+  std::exception_ptr problem;
+  try {
+    for (std::size_t file = static_cast<std::size_t>(deal.own); file < others.size();
+         file += static_cast<std::size_t>(deal.groups))
+      failed += analysis.anew(others[file]);
+  } catch (const core::Error&) {
+    problem = std::current_exception();
+  }
+  world.agree_on([&] {
+    if (problem) std::rethrow_exception(problem);
+  });
+  const std::int64_t of_all = world.sum(failed);
+  return world.rank() == 0 ? of_all : 0;
 }
 
 }  // namespace sidestream::sims

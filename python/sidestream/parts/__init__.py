@@ -1,0 +1,1 @@
+"""Parts that work, to be changed into one's own: what `sidestream new` makes."""
