@@ -200,5 +200,3 @@ CHIBA_DISKS = replace(
     forwarder_bandwidth=100e6,
     local_disks=True,
 )
-
-MACHINES = {"intrepid": INTREPID, "edison": EDISON}

@@ -6,13 +6,16 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import console
 from ...error import Error, UsageError
 from . import io, memory_types
 from .access_figures import accesses
 from .case_figures import FIGURES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CASES = ("flash", "nyx", "enzo")
 FLASH_FORMATS = "flash,flash-5d,flash-netcdf,flash-netcdf-5d"
@@ -95,6 +98,8 @@ def run(request: CaseRequest) -> dict[str, Any]:
     report = {"case": request.case, "measured": measured, "modelled": _modelled(request), "note": MODEL_NOTE}
     if request.out is not None:
         write(report, request.out)
+        if measured:
+            _draw(accesses(request.case, measured[0]), request.out, f"{request.case}_accesses")
     return report
 
 
@@ -131,15 +136,15 @@ def _modelled(request: CaseRequest) -> dict[str, Any]:
 
 
 def write(report: dict[str, Any], folder: Path) -> None:
-    """Writes `CASE.json`, `CASE.png` and `CASE.svg` in `folder`; of what was measured first `CASE_accesses.*` too."""
+    """Writes `CASE.json`, `CASE.png` and `CASE.svg` in `folder`."""
     name = report["case"]
     (folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-    figures = {name: FIGURES[name](report["modelled"])}
-    if report["measured"]:
-        figures[f"{name}_accesses"] = accesses(name, report["measured"][0])
-    for file, figure in figures.items():
-        for kind in ("png", "svg"):
-            figure.savefig(folder / f"{file}.{kind}", dpi=160)
+    _draw(FIGURES[name](report["modelled"]), folder, name)
+
+
+def _draw(figure: Figure, folder: Path, name: str) -> None:
+    for kind in ("png", "svg"):
+        figure.savefig(folder / f"{name}.{kind}", dpi=160)
 
 
 def print_report(report: dict[str, Any]) -> None:
