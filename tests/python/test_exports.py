@@ -59,6 +59,49 @@ def mass_on_the_finest_level(plot: sidestream.SnapshotFile) -> float:
     return float(finest.sum()) * np.prod(plot.box_size) / finest.size
 
 
+def drawn(plot: sidestream.SnapshotFile, *words: object, **more: object) -> tuple[np.ndarray, str, str]:
+    """The cells of a picture, the names of its axes, and that of its colours."""
+    (picture,) = plot.plot(*words, **more)
+    axes = picture.figure.axes[0]
+    (bar,) = axes.child_axes
+    return np.asarray(axes.images[0].get_array()), f"{axes.get_xlabel()}, {axes.get_ylabel()}", bar.get_ylabel()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plot_is_the_mean_density_along_z(kind: str, plots: dict[str, Path]) -> None:
+    plot = sidestream.open(plots[kind])
+
+    cells, axes, colours = drawn(plot)
+
+    finest = plot.covering_grid("gas_density", plot.levels - 1)
+    np.testing.assert_allclose(cells, finest.mean("z").values, rtol=1e-12)
+    unit = f" [{plot.length_unit}]" if plot.length_unit else ""
+    assert axes == f"x{unit}, y{unit}"
+    assert colours.startswith("mean gas density")
+    assert ("[" in colours) == bool(plot.units[plot.quantities["gas_density"]])
+
+
+@pytest.mark.parametrize(("axis", "plane"), [("x", "y [Mpc], z [Mpc]"), ("y", "x [Mpc], z [Mpc]")])
+def test_a_cut_has_the_cells_at_its_place(axis: str, plane: str, plots: dict[str, Path]) -> None:
+    plot = sidestream.open(plots["refined"])
+    finest = plot.covering_grid("gas_density", plot.levels - 1)
+
+    cells, axes, _ = drawn(plot, "gas_density", axis, at=float(finest[axis][5]))
+
+    np.testing.assert_array_equal(cells, finest.isel({axis: 5}).values)
+    assert axes == plane
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"), [(("tea",), "no field `tea`"), ((None, "w"), "no axis 'w'"), ((None, "z", 99.0), "domain")]
+)
+def test_plots_of_what_is_not_there_are_refused(
+    words: tuple[object, ...], complaint: str, plots: dict[str, Path]
+) -> None:
+    with pytest.raises(sidestream.Error, match=complaint):
+        sidestream.open(plots["uniform"]).plot(*words)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_yt_finds_the_mass_of_the_file(kind: str, plots: dict[str, Path]) -> None:
     yt = pytest.importorskip("yt")
