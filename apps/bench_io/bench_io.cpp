@@ -10,10 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "cases.hpp"
 #include "command_line.hpp"
+#include "hierarchy_cases.hpp"
 #include "io_layer.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -32,6 +34,7 @@ struct Arguments {
   std::vector<std::string> sync{"no", "yes"};
   bench::WorkloadSize size;
   bench::Selection selection;
+  std::vector<std::string> sizes;  // of hierarchies; none: blocks
 };
 
 // What happened to a case.
@@ -43,13 +46,9 @@ struct Outcome {
 
 class Benchmark {
  public:
-  Benchmark(const comm::Communicator& comm, const Arguments& arguments, const std::string& folder)
-      : comm_(comm),
-        arguments_(arguments),
-        folder_(folder),
-        workload_(comm, arguments.size),
-        cases_(bench::cases(comm, workload_, folder, arguments.selection)),
-        outcomes_(cases_.size()) {}
+  Benchmark(const comm::Communicator& comm, const Arguments& arguments, const std::string& folder,
+            const std::vector<Case>& cases)
+      : comm_(comm), arguments_(arguments), folder_(folder), cases_(cases), outcomes_(cases.size()) {}
 
   json operator()() {
     const bool is_without = has("no"), is_with = has("yes");
@@ -72,11 +71,12 @@ class Benchmark {
                  now.format, now.method);
   }
 
-  // Leaves a folder without the case's file, and a disk with nothing to do.
+  // Leaves a folder without the file of a case that writes, with that of one that reads, and a disk with nothing to do.
   void prepare(const Case& next) {
     comm_.barrier();
+    if (comm_.rank() == 0) io::remove_all(next.path);
+    if (next.before) next.before();
     if (comm_.rank() == 0) {
-      io::remove_all(next.path);
       const int descriptor = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       ::syncfs(descriptor);
       ::close(descriptor);
@@ -102,11 +102,11 @@ class Benchmark {
     sidestream_io_watch(folder_.c_str());
     sidestream_io_reset();
     try {
-      const io::AccessStatistics statistics = now.write(true);
+      const io::AccessStatistics statistics = now.work(true);
       sidestream_io_watch(nullptr);
       outcomes_[c].calls = total_calls();
       outcomes_[c].statistics = to_json(io::total(comm_, statistics));
-      comm_.agree_on(now.check);
+      now.check();
     } catch (const core::Error& error) {
       outcomes_[c].error = error.what();
     }
@@ -136,11 +136,11 @@ class Benchmark {
   void measure(std::size_t c, bool is_durable, int rounds) {
     const Case& now = cases_[c];
     tell(now, rounds);
-    if (!outcomes_[c].error.empty()) return;
+    if (!outcomes_[c].error.empty() || (is_durable && now.before)) return;
     prepare(now);
     sidestream_io_watch(arguments_.has_model ? folder_.c_str() : nullptr);
     const core::Stopwatch watch;
-    now.write(is_durable);
+    now.work(is_durable);
     const double seconds = comm_.max(watch.seconds());
     sidestream_io_watch(nullptr);
     (is_durable ? outcomes_[c].seconds_synced : outcomes_[c].seconds).push_back(seconds);
@@ -164,8 +164,7 @@ class Benchmark {
   const comm::Communicator& comm_;
   const Arguments& arguments_;
   std::string folder_;
-  bench::Workload workload_;
-  std::vector<Case> cases_;
+  const std::vector<Case>& cases_;
   std::vector<Outcome> outcomes_;
   int done_ = 0;
 };
@@ -192,17 +191,19 @@ std::string file_system_of(const std::string& folder) {
 
 json head(const comm::Communicator& comm, const Arguments& arguments) {
   const bench::WorkloadSize& size = arguments.size;
-  return {{"benchmark", "io"},
-          {"version", SIDESTREAM_VERSION},
-          {"processor", processor()},
-          {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
-          {"file_system", file_system_of(arguments.folder)},
-          {"ranks", comm.size()},
-          {"blocks_a_rank", size.blocks},
-          {"block", size.block},
-          {"ghost", size.ghost},
-          {"repetitions", arguments.repetitions},
-          {"model", arguments.has_model}};
+  json all{{"benchmark", "io"},
+           {"version", SIDESTREAM_VERSION},
+           {"processor", processor()},
+           {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
+           {"file_system", file_system_of(arguments.folder)},
+           {"ranks", comm.size()},
+           {"repetitions", arguments.repetitions},
+           {"model", arguments.has_model}};
+  if (arguments.sizes.empty())
+    all.update({{"blocks_a_rank", size.blocks}, {"block", size.block}, {"ghost", size.ghost}});
+  for (const std::string& name : arguments.sizes)
+    all["grids"][name] = bench::grids_of(*bench::hierarchy_size(name), false).size();
+  return all;
 }
 
 // A folder of its own below the one that was asked for.
@@ -236,7 +237,13 @@ int measure_all(const Arguments& arguments, int argc, char** argv) {
   try {
     folder = make_own_folder(comm, arguments.folder);
     json all = head(comm, arguments);
-    all["cases"] = Benchmark(comm, arguments, folder)();
+    std::optional<bench::Workload> workload;
+    std::vector<Case> cases;
+    if (arguments.sizes.empty())
+      cases = bench::cases(comm, workload.emplace(comm, arguments.size), folder, arguments.selection);
+    else
+      cases = bench::hierarchy_cases(comm, arguments.sizes, folder, arguments.selection);
+    all["cases"] = Benchmark(comm, arguments, folder, cases)();
     if (comm.rank() == 0) {
       fmt::print("{}\n", all.dump(1));
       io::remove_all(folder);
@@ -268,6 +275,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> buffers, aggregators;
   line.parts("--buffers", buffers, "MiB of an aggregator's buffer in the method `aggregated`, each in turn");
   line.parts("--aggregators", aggregators, "ranks that write in the method `aggregated`, each in turn");
+  line.parts("--hierarchies", arguments.sizes, "refined grids and particles instead of blocks: AMR64,AMR128,AMR256");
   line.parts("--sync", arguments.sync, "bring files to the disk: yes,no (default: both)");
   line.flag("--model", arguments.has_model, "charge the time of a model file system: a model, not a measurement");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
@@ -275,6 +283,8 @@ int main(int argc, char** argv) {
   const auto sizes = counts_of(buffers, most_buffer_mib), writers = counts_of(aggregators, most_aggregators);
   if (!sizes) return line.refuse("--buffers takes whole numbers from 1 to 1024");
   if (!writers) return line.refuse("--aggregators takes whole numbers from 1 on");
+  for (const std::string& name : arguments.sizes)
+    if (bench::hierarchy_size(name) == nullptr) return line.refuse("--hierarchies takes AMR64, AMR128 and AMR256");
   arguments.selection.buffers = *sizes;
   arguments.selection.aggregators = *writers;
   return measure_all(arguments, argc, argv);

@@ -26,24 +26,6 @@ void finish(io::OutputFile& file, bool is_durable) {
   is_durable ? file.sync_and_close() : file.close();
 }
 
-// What the disk can do: one rank writes as many bytes as the content has, from memory, in large pieces.
-Case sequential(const comm::Communicator& comm, const std::string& content, std::int64_t bytes,
-                const std::string& path) {
-  std::vector<std::byte> data(comm.rank() == 0 ? static_cast<std::size_t>(bytes) : 0, std::byte{'s'});
-  const auto write = [&comm, path, data = std::move(data)](bool is_durable) {
-    if (comm.rank() != 0) return io::AccessStatistics{};
-    io::OutputFile file(path, io::OutputFile::Open::create);
-    for (std::span<const std::byte> rest(data); !rest.empty();) {
-      const std::size_t bytes_now = std::min(large_piece, rest.size());
-      file.write(rest.first(bytes_now));
-      rest = rest.subspan(bytes_now);
-    }
-    finish(file, is_durable);
-    return file.statistics();
-  };
-  return {content, "plain", "sequential", bytes, path, write, [] {}};
-}
-
 // Each rank packs its cells and writes them to a file of its own.
 Case file_per_rank(const comm::Communicator& comm, const Workload& workload, const std::string& name,
                    const io::FileChoice& content, const std::string& path) {
@@ -102,7 +84,9 @@ void add_formats(std::vector<Case>& all, const comm::Communicator& comm, const W
       const bool is_one_of_the_others = method == "tuned" && selection.methods.empty();
       if (is_one_of_the_others || !is_selected(selection.methods, method)) continue;
       const std::string path = fmt::format("{}/{}", folder, file_name->of(workload.state().moment.step));
-      const auto check = [&workload, &format, content, path] { workload.check(content, *format.open(path)); };
+      const auto check = [&comm, &workload, &format, content, path] {
+        comm.agree_on([&] { workload.check(content, *format.open(path)); });
+      };
       for (const Variant& variant : variants(content.options, method, selection)) {
         const auto write = [&comm, &workload, &format, content, path, options = variant.options](bool is_durable) {
           io::FileChoice choice = content;
@@ -118,6 +102,23 @@ void add_formats(std::vector<Case>& all, const comm::Communicator& comm, const W
 }
 
 }  // namespace
+
+Case sequential(const comm::Communicator& comm, const std::string& content, std::int64_t bytes,
+                const std::string& path) {
+  std::vector<std::byte> data(comm.rank() == 0 ? static_cast<std::size_t>(bytes) : 0, std::byte{'s'});
+  const auto write = [&comm, path, data = std::move(data)](bool is_durable) {
+    if (comm.rank() != 0) return io::AccessStatistics{};
+    io::OutputFile file(path, io::OutputFile::Open::create);
+    for (std::span<const std::byte> rest(data); !rest.empty();) {
+      const std::size_t bytes_now = std::min(large_piece, rest.size());
+      file.write(rest.first(bytes_now));
+      rest = rest.subspan(bytes_now);
+    }
+    finish(file, is_durable);
+    return file.statistics();
+  };
+  return {content, "plain", "sequential", bytes, path, write, [] {}};
+}
 
 std::vector<Case> cases(const comm::Communicator& comm, const Workload& workload, const std::string& folder,
                         const Selection& selection) {

@@ -119,6 +119,7 @@ Strategy tuned_strategy(const comm::Communicator& comm, const Tables& tables, co
     if (entry.make != nullptr)
       candidates.push_back({entry.name, [&comm, &tables, &job, &entry] {
                               const auto tried = std::make_shared<TriedExchange>(entry, comm, tables, job);
+                              tried->run();  // makes windows, which some libraries of MPI refuse
                               return [tried] { tried->run(); };
                             }});
   const Tuning tuning = tune(comm, Wisdom(exchange_of(comm).wisdom), key_of(comm, load, job.arrival), candidates);

@@ -11,6 +11,17 @@ namespace sidestream::redistribute {
 
 namespace {
 
+// Why it cannot be done: the first reason of the ranks.
+template <typename F>
+std::string problem_of(const comm::Communicator& comm, F prepare) {
+  try {
+    comm.agree_on(prepare);
+  } catch (const core::Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
 // What every rank knows is what the slowest of them measured, so all decide alike.
 class Measurement {
  public:
@@ -21,7 +32,7 @@ class Measurement {
     Trial trial{candidate.name, std::numeric_limits<double>::infinity(), 0};
     if (best_s_ < std::numeric_limits<double>::infinity() && is_spent()) return trial;
     std::function<void()> work;
-    trial.problem = problem_of([&] {
+    trial.problem = problem_of(comm_, [&] {
       work = candidate.prepare();
       work();
     });
@@ -38,17 +49,6 @@ class Measurement {
  private:
   bool is_spent() const { return comm_.max(effort_.now_s() - began_s_) > effort_.budget_s; }
 
-  // The first one of the ranks.
-  template <typename F>
-  std::string problem_of(F prepare) const {
-    try {
-      comm_.agree_on(prepare);
-    } catch (const core::Error& error) {
-      return error.message();
-    }
-    return "";
-  }
-
   double slowest_time(const std::function<void()>& work) const {
     comm_.barrier();
     const double before_s = effort_.now_s();
@@ -62,7 +62,8 @@ class Measurement {
   double best_s_ = std::numeric_limits<double>::infinity();
 };
 
-// The index of the candidate that the file knows to be the fastest, or -1.
+// The index of the candidate that the file knows to be the fastest, or -1: also where that one is not possible today, as
+// with other settings of the MPI library.
 std::int64_t remembered(const comm::Communicator& comm, const Wisdom& wisdom, const std::string& key,
                         std::span<const Candidate> candidates) {
   std::int64_t index = -1;
@@ -71,7 +72,9 @@ std::int64_t remembered(const comm::Communicator& comm, const Wisdom& wisdom, co
       const auto found = std::ranges::find(candidates, finding->choice, &Candidate::name);
       if (found != candidates.end()) index = found - candidates.begin();
     }
-  return comm.broadcast(index);
+  index = comm.broadcast(index);
+  if (index >= 0 && !problem_of(comm, candidates[static_cast<std::size_t>(index)].prepare).empty()) return -1;
+  return index;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ import pytest
 
 from calls import command, program
 from sidestream.launch.bench.move import CHUNKWISE, COPY
+from tiers import slow
 
 STRATEGIES = {"p2p", "pipelined", "alltoallv", "alltoallw", "rma", "shared"}
 
@@ -52,7 +53,7 @@ def test_every_strategy_moves_every_cell(ranks: int, tmp_path: Path) -> None:
         assert findings
 
 
-@pytest.mark.parametrize("layout", ["pencils", "blocks"])
+@pytest.mark.parametrize("layout", ["pencils", *slow("blocks")])
 def test_a_sinusoid_leaves_one_mode(layout: str, tmp_path: Path) -> None:
     done = command(
         tmp_path,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from calls import command
+from calls import command, program
+from sidestream.parallel_files.hierarchy import SIZES, refined
 
 TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
 
@@ -71,13 +72,55 @@ def test_the_nyx_study_is_measured_in_boxes_of_32_cells(tmp_path: Path) -> None:
     assert not report["modelled"]["published"], "16 ranks say nothing about 8,192"
 
 
-@pytest.mark.parametrize("case", ["flash", "nyx"])
-def test_a_case_by_the_model_alone_is_a_table(case: str, tmp_path: Path) -> None:
-    done = command(tmp_path, "bench", "io", "--case", case, "--model", "--most-ranks", 16)
+ENZO_WAYS = {"gathered", "mpi-io", "hdf5-parallel", "engine", "aggregated"}
+
+
+def test_the_enzo_study_is_measured_and_modelled(tmp_path: Path) -> None:
+    words = ("--sizes", "AMR64", "--methods", "gathered,aggregated", "-n", 2, "--repetitions", 1, "--most-ranks", 16)
+    done = command(tmp_path, "bench", "io", "--case", "enzo", *words, "--out", "out", "--json")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    (measured,) = report["measured"]
+    of = {(case["content"], case["method"]): case for case in measured["cases"]}
+    ways = {"gathered", "aggregated"}
+    assert set(of) == {("AMR64 read", way) for way in ways} | {("AMR64 dump", way) for way in ways | {"sequential"}}
+    assert all(len(case["seconds"]) == 1 for case in of.values())
+    assert all(
+        len(case["seconds_synced"]) == (1 if content == "AMR64 dump" else 0) for (content, _), case in of.items()
+    )
+    assert of["AMR64 dump", "aggregated"]["calls"]["writes"] < 20
+    assert all(finding["cases"][0]["holds"] for finding in report["modelled"]["findings"])
+    assert json.loads((tmp_path / "out/enzo.json").read_text()) == report
+    assert (tmp_path / "out/enzo.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "out/enzo.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_every_byte_of_a_hierarchy_comes_back_by_every_way(ranks: int, tmp_path: Path) -> None:
+    """The program compares bit by bit what it has read with what it wrote."""
+    words = ("--hierarchies", "AMR64", "--repetitions", 0, "--folder", ".")
+    done = program(tmp_path, ranks, *words, name="sidestream-bench-io")
+
+    assert done.returncode == 0, done.stderr
+    report, size = json.loads(done.stdout), SIZES["AMR64"]
+    assert not [case for case in report["cases"] if "error" in case]
+    assert {case["method"] for case in report["cases"]} == ENZO_WAYS | {"sequential"}
+    for case in report["cases"]:
+        wanted = size.read_bytes if case["content"] == "AMR64 read" else size.dump_bytes
+        assert case["bytes"] == pytest.approx(wanted, abs=5000)
+    assert report["grids"] == {"AMR64": len(refined(size).cells)}, "the model has the grids of the program"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [("flash",), ("nyx",), ("enzo", "--sizes", "AMR64")], ids=str)
+def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: Path) -> None:
+    case = words[0]
+    done = command(tmp_path, "bench", "io", "--case", *words, "--model", "--most-ranks", 16)
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("times at scale are those of a MODEL, not measured")
-    assert "GPFS" in done.stdout if case == "flash" else "GiB/s" in done.stdout
+    assert "GiB/s" in done.stdout if case == "nyx" else "GPFS" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -89,6 +132,12 @@ def test_a_case_by_the_model_alone_is_a_table(case: str, tmp_path: Path) -> None
         (["--case", "flash", "--out", "/proc/none"], 1, "cannot write there"),
         (["--case", "nyx", "--blocks", 0], 2, "0 blocks are nothing to write"),
         (["--case", "nyx", "-n", 0], 2, "0 ranks cannot write anything"),
+        (["--case", "enzo", "--sizes", "AMR32"], 2, "--sizes AMR32: there is no `AMR32`"),
+        (["--case", "enzo", "--methods", "engine,tuned"], 2, "--methods engine,tuned: there is no `tuned`"),
+        (["--case", "enzo", "--blocks", 4], 2, "--blocks is for cases of blocks"),
+        (["--case", "enzo", "--formats", "flash"], 2, "--formats is for cases of blocks"),
+        (["--case", "nyx", "--sizes", "AMR64"], 2, "--sizes is for the case `enzo`"),
+        (["--sizes", "AMR64"], 2, "--sizes is for a case"),
         (["--out", "figures"], 2, "--out is for a case"),
         (["--buffers", "4,x"], 2, "--buffers 4,x: `x` cannot be tried"),
         (["--buffers", "0"], 2, "--buffers 0: `0` cannot be tried"),

@@ -12,6 +12,7 @@ import initial_files as ic
 from calls import analyze_later, attached, program
 from configs import universe
 from test_faults import results, state_in
+from tiers import slow
 
 STEPS = 3
 UNIVERSE = universe(
@@ -133,8 +134,9 @@ def run(
 
 
 FEW = ["3", "3 with two"]
-CASES = [("given and refined", [*PLACES]), ("zoom", FEW), ("given", FEW), ("nested", FEW)]
-LONG = [pytest.param(start, [*PLACES], marks=pytest.mark.slow) for start in ("zoom", "given", "nested")]
+SOME = [*FEW, "1 with a thread", "2 and later 3", "2 streamed to 3", "3 with jobs behind"]
+CASES = [("given and refined", SOME), ("zoom", FEW), ("given", FEW), ("nested", FEW)]
+LONG = slow(*((start, [*PLACES]) for start in STARTS))
 
 
 @pytest.mark.parametrize(("start", "places"), CASES + LONG)

@@ -25,6 +25,7 @@ from sidestream.attack.subjects import expect_back, newest_committed, numbers_in
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.runs.run import Run
 from sidestream.runs.summary import bills
+from tiers import slow
 
 RANKS = 2
 LIMIT_S = 120
@@ -40,11 +41,6 @@ every = 1
 checkpoint = { format = "sidestream", every = 1, keep = 2 }
 """
 )
-
-
-def slow(*values: object) -> list[object]:
-    """Of a parameter, for the slow tests."""
-    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 @dataclass
@@ -93,7 +89,7 @@ def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
     try:
         _, said = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        process.terminate()
+        process.kill()  # a launcher that hangs may not hear anything less; ranks end with it
         process.communicate()
         pytest.fail("the run hangs")
     return subprocess.CompletedProcess(process.args, process.returncode, "", said)

@@ -13,6 +13,7 @@ import xarray as xr
 import sidestream
 from calls import Done, command, program, running
 from configs import universe
+from tiers import slow
 
 BLAST = """simulation = "sedov"
 
@@ -160,9 +161,10 @@ WAYS = {
     "a job of its own": (2, ("isolate=true",)),
     "a job of its own, async": (1, ("isolate=true", "transport=async")),
 }
+QUICK = ["async", "in-transit", "a job of its own, async"]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*QUICK, *slow(*(way for way in WAYS if way not in QUICK))])
 def test_every_transport_finds_the_same(way: str, blast: Path) -> None:
     ranks, settings = WAYS[way]
     out = way.replace(" ", "-")
@@ -316,7 +318,7 @@ def mine(snapshot, level=0):
 """
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("ranks", [3, *slow(1)])
 def test_a_pipeline_of_vtk_draws_surfaces_without_seams(ranks: int, tmp_path: Path) -> None:
     config = BLAST.replace("[16, 16, 1]", "[16, 16, 16]").replace("max_level = 2", "max_level = 1")
     config = config.replace("max_steps = 8", "max_steps = 4")

@@ -10,6 +10,7 @@ import scipy.ndimage
 
 import sidestream
 from calls import command, program
+from tiers import slow
 
 N, MARGIN, FASTEST = 24, 2, 6.5
 FLOW = f"""simulation = "turbulence"
@@ -187,7 +188,7 @@ def test_regions_as_arrays_go_on_beyond_the_faces_of_the_box(
 
 @pytest.mark.parametrize(
     ("ranks", "transport", "sidecars"),
-    [(2, "in-situ", 0), (3, "in-transit", 1), (4, "in-situ", 0), (2, "async", 0)],
+    [(2, "async", 0), (3, "in-transit", 1), *slow((2, "in-situ", 0), (4, "in-situ", 0))],
 )
 def test_results_are_the_same_on_any_ranks_and_by_any_transport(
     place: Path, flow: sidestream.Run, ranks: int, transport: str, sidecars: int

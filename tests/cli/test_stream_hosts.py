@@ -20,6 +20,7 @@ from sidestream.launch.streams.link import ADDRESSES, ShapedLink
 from sidestream.streams import make_keys
 from test_faults import results
 from test_streams import BOX, LIVE, SLICES, STEPS, STORED, cells_of, events, expected_results, until, write
+from tiers import slow
 
 PORT = 5555
 ADDRESS = f"tcp://{ADDRESSES[0]}:{PORT}"
@@ -134,7 +135,7 @@ def test_only_gateways_need_a_route_to_the_other_job(island_layer: Path, tmp_pat
     assert results(tmp_path / "else", "slices") == expected
 
 
-@pytest.mark.parametrize("side", ["run", "reader"])
+@pytest.mark.parametrize("side", ["run", *slow("reader")])
 def test_without_gateways_ranks_that_have_no_route_cannot_talk(side: str, island_layer: Path, tmp_path: Path) -> None:
     write(tmp_path, BOX, SLICES, OPEN, "wait_for = 1\n", 'timeout = "3 s"\n')
     with two_hosts("1gbit") as link, island(link) as nowhere:

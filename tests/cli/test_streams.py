@@ -26,6 +26,7 @@ from calls import Done, attached, command, program, running
 from configs import universe
 from sidestream.streams import ask, make_keys, status
 from test_faults import results
+from tiers import slow
 from wire import Wire
 
 CELLS = 24
@@ -104,7 +105,7 @@ PAIRS = [(1, 1), (2, 3), (3, 2)]
 MORE = [(m, n) for m in (1, 2, 3, 4) for n in (1, 2, 3, 4) if (m, n) not in PAIRS]
 
 
-@pytest.mark.parametrize("technique", ["bounding-box", "write-block", "auto"])
+@pytest.mark.parametrize("technique", ["bounding-box", "write-block", *slow("auto")])
 def test_results_are_those_of_in_situ_from_any_ranks_to_any(technique: str, tmp_path: Path) -> None:
     expect_equal(PAIRS, technique, tmp_path)
 
@@ -358,11 +359,9 @@ CHECKPOINTS = '[output]\ncheckpoint = { format = "sidestream", every = 4 }\n'
 
 
 ONCE = [
-    ("run", 1, "block", 9),
-    ("run", 2, "block", 12),
     ("run", 2, "spill", 20),
     ("reader", 1, "block", 9),
-    ("reader", 2, "spill", 20),
+    *slow(("run", 1, "block", 9), ("run", 2, "block", 12), ("reader", 2, "spill", 20)),
 ]
 
 
@@ -580,7 +579,7 @@ def test_keys_are_not_left_unused_without_a_word(tmp_path: Path) -> None:
             sidestream.stream(f"{address}#{key_of(tmp_path / 'keys')}", keys=tmp_path / "keys", timeout=60)
 
 
-@pytest.mark.parametrize("hard", [None, 400])
+@pytest.mark.parametrize("hard", [400, *slow(None)])
 def test_silent_strangers_leave_files_for_checkpoints_and_readers(hard: int | None, tmp_path: Path) -> None:
     """Where the system allows more files, and where it does not."""
     output = '[output]\ncheckpoint = { format = "sidestream", every = 5, keep = 2 }\n'
@@ -797,7 +796,7 @@ transport = "stream"
 """
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(1, 1), (2, 2), (2, 1)])
+@pytest.mark.parametrize(("ours", "theirs"), [(2, 1), *slow((1, 1), (2, 2))])
 def test_only_gateways_of_both_jobs_talk_with_each_other(ours: int, theirs: int, tmp_path: Path) -> None:
     write(tmp_path, UNIVERSE, HALOS, f"[stream]\nwait_for = 2\ngateways = {ours}\n")
     words = [word for task in ("halos", "fof") for word in ("--set", f"task.{task}.transport=in-situ")]

@@ -13,6 +13,7 @@ from sidestream.files.snapshot import SnapshotFile
 from sidestream.runs.outputs import CHECKPOINT, PLOT_FILE, outputs_in
 from sidestream.runs.run import Run
 from test_faults import results
+from tiers import slow
 
 RANKS = 4
 LIMIT_S = 1800
@@ -54,7 +55,7 @@ def contents(path: Path) -> tuple[dict[str, object], dict[str, bytes]]:
     return facts, {name: np.asarray(file[name]).tobytes() for name in file.fields}
 
 
-@pytest.mark.parametrize("steps", [pytest.param(50), pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("steps", [20, *slow(1000)])
 def test_results_plot_files_and_checkpoints_of_the_same_steps_do_not_meet(steps: int, tmp_path: Path) -> None:
     (tmp_path / "box.toml").write_text(CONFIG)
     on_threads = [word for task in ("slices", "pictures") for word in ("--set", f"task.{task}.transport=async")]

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sidestream.parallel_files import flash, nyx, transfer
+from sidestream.parallel_files import enzo, flash, nyx, transfer
+from sidestream.parallel_files.hierarchy import SIZES, Size, initial, refined
 from sidestream.parallel_files.machine import EDISON, INTREPID, MIB, Machine
 from sidestream.parallel_files.methods import (
     METHODS,
@@ -260,3 +261,55 @@ def test_transfers_take_bytes_over_the_bandwidth_of_the_sidecars_nodes() -> None
 
 def test_a_message_of_a_box_takes_what_the_published_speed_says() -> None:
     assert transfer.calibrated(EDISON) == pytest.approx(transfer.BOX_MESSAGE_S, rel=0.01)
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=lambda size: size.name)
+def test_hierarchies_are_as_large_as_was_published(size: Size) -> None:
+    start, dump = initial(size), refined(size)
+
+    assert start.bytes == pytest.approx(size.read_bytes, abs=5000)
+    assert dump.bytes == pytest.approx(size.dump_bytes, abs=5000)
+    assert dump.particles.sum() == start.particles.sum()
+    assert len(set(dump.cells)) > 10
+
+
+@pytest.mark.parametrize("reads", [True, False], ids=["read", "dump"])
+@pytest.mark.parametrize("method", enzo.METHODS)
+@pytest.mark.parametrize("system", enzo.MACHINES)
+def test_every_byte_of_a_hierarchy_is_moved_once(system: str, method: str, reads: bool) -> None:
+    machine = enzo.MACHINES[system]
+    grids = (initial if reads else refined)(SIZES["AMR64"])
+    task = enzo.Task(machine, grids, 16, reads)
+
+    moved = sum(simulate(machine, 16, schedule).bytes for schedule in enzo.METHODS[method](task))
+
+    assert moved == pytest.approx(grids.bytes, rel=1e-3)
+
+
+def test_a_finding_is_judged_by_the_time_of_read_and_dump() -> None:
+    finding = enzo.Finding("XFS", "a", "b")
+    times = (("XFS", "a", 1.0, 3.0), ("XFS", "b", 4.0, 2.0), ("GPFS", "a", 9.0, 9.0))
+    rows = [
+        {"system": system, "size": "AMR64", "ranks": 16, "method": method, "read_s": read, "dump_s": dump}
+        for system, method, read, dump in times
+    ]
+
+    (judged,) = enzo.judged(finding, rows)
+
+    assert (judged["factor"], judged["holds"]) == (1.5, True)
+
+
+@pytest.mark.slow
+def test_ways_of_enzo_come_out_in_the_order_that_was_found() -> None:
+    report = enzo.study()
+
+    assert len(report["rows"]) == 3 * 3 * (4 + 4 + 4 + 3)
+    assert all(case["holds"] for finding in report["findings"] for case in finding["cases"])
+    fastest = {
+        (row["system"], row["size"], row["ranks"]): min(
+            (other for other in report["rows"] if all(other[key] == row[key] for key in ("system", "size", "ranks"))),
+            key=lambda one: one["read_s"] + one["dump_s"],
+        )["method"]
+        for row in report["rows"]
+    }
+    assert set(fastest.values()) == {enzo.OURS}

@@ -131,6 +131,23 @@ TEST(Tuner, MeasuresWhereTheFileNamesWhatIsNoCandidate) {
   EXPECT_FALSE(tune(world(), wisdom, "key", shop.candidates, shop.effort()).is_remembered);
 }
 
+TEST(Tuner, MeasuresWhereWhatTheFileNamesIsNotPossibleToday) {
+  const SharedFolder folder(world());
+  const Wisdom wisdom(folder / "wisdom.json");
+  if (world().rank() == 0) wisdom.keep("key", {"refused", 1e-9});
+  Workshop shop;
+  shop.add("possible", 1.0);
+  shop.candidates.push_back({"refused", [] {
+                               if (world().rank() == 0) throw core::Error("there are no windows here");
+                               return [] {};
+                             }});
+
+  const Tuning tuning = tune(world(), wisdom, "key", shop.candidates, shop.effort());
+
+  EXPECT_EQ(tuning.chosen, 0u);
+  EXPECT_FALSE(tuning.is_remembered);
+}
+
 TEST(Wisdom, OfAllJobsThatWriteAtOnceIsKept) {
   const SharedFolder folder(world());
   const Wisdom wisdom(folder / "deep/in/folders/wisdom.json");

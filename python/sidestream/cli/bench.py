@@ -67,7 +67,11 @@ def io(
     ] = False,
     case: Annotated[
         str | None,
-        typer.Option("--case", metavar="NAME", help="A study of a paper, measured small and modelled: flash, nyx."),
+        typer.Option("--case", metavar="NAME", help="A study of a paper, measured and modelled: flash, nyx, enzo."),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", metavar="NAMES", help="Of the case enzo, with commas: AMR64,AMR128,AMR256."),
     ] = None,
     most_ranks: Annotated[
         int, typer.Option("--most-ranks", metavar="N", help="Of a case: the most ranks that are modelled.")
@@ -91,6 +95,7 @@ def io(
     Examples:
       sidestream bench io -n 4 --folder /scratch
       sidestream bench io --case flash --out flash
+      sidestream bench io --case enzo --sizes AMR64
       sidestream bench io -n 1 --contents plotfile --formats nyx
       sidestream bench io -n 8 --model --json
     """
@@ -119,9 +124,10 @@ def io(
         launcher=launcher,
     )
     if case is not None:
-        return _study(cases.CaseRequest(case, request, blocks, most_ranks, out, not model), as_json)
-    if out is not None:
-        raise UsageError("--out is for a case", hint="name one with --case")
+        return _study(cases.CaseRequest(case, request, blocks, most_ranks, out, not model, sizes), as_json)
+    for option, given in (("out", out), ("sizes", sizes)):
+        if given is not None:
+            raise UsageError(f"--{option} is for a case", hint="name one with --case")
     report = benchmark.measure(request)
     console.print_json(report) if as_json else benchmark.print_report(report)
     return 1 if any("error" in case for case in report["cases"]) else 0

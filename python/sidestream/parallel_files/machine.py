@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -41,6 +41,7 @@ class Machine:
     ranks_together: int = 1  # neighbours in number that share a forwarder, before those of the next one
     names_servers: bool = False  # to programs, as Lustre does
     burst_bandwidth: float = 0.0  # of a node's burst buffer; 0: there is none
+    local_disks: bool = False  # each node has its own, as its server and behind its forwarder: nothing is shared
 
     def calls_seconds(self, ranks: int, calls: int = 1) -> float:
         """Of collective calls of a library."""
@@ -120,6 +121,84 @@ EDISON = Machine(
     library_s=8e-3,
     names_servers=True,
     burst_bandwidth=1.5e9,
+)
+
+ORIGIN = Machine(
+    name="SGI Origin 2000, XFS",
+    source="assumed: one system with nodes of two processors, which keeps locks in memory, and striped disks",
+    ranks_a_node=2,
+    rank_bandwidth=150e6,
+    node_bandwidth=600e6,
+    bisection_bandwidth=300e6,
+    message_s=10e-6,
+    servers=16,
+    server_bandwidth=20e6,
+    request_s=0.3e-3,
+    stripe_bytes=64 * KIB,
+    stripes=0,
+    lock_bytes=64 * KIB,
+    handover_s=0.0,
+    create_s=2e-3,
+    open_s=0.5e-3,
+    call_s=0.5e-3,
+    library_s=1e-3,
+)
+
+SP = Machine(
+    name="IBM SP, GPFS",
+    source="assumed: nodes of eight processors, blocks of 512 KiB that a node locks as a whole and writes back when "
+    "another wants them",
+    ranks_a_node=8,
+    rank_bandwidth=100e6,
+    node_bandwidth=350e6,
+    bisection_bandwidth=150e6,
+    message_s=20e-6,
+    servers=12,
+    server_bandwidth=50e6,
+    request_s=1e-3,
+    stripe_bytes=512 * KIB,
+    stripes=0,
+    lock_bytes=512 * KIB,
+    handover_s=20e-3,
+    create_s=5e-3,
+    open_s=1e-3,
+    call_s=1e-3,
+    library_s=2e-3,
+)
+
+CHIBA = Machine(
+    name="Linux cluster, PVFS",
+    source="fast Ethernet (100 Mbit/s) to nodes and to eight servers; stripes of 64 KiB, no locks; times of a request "
+    "and of a message assumed",
+    ranks_a_node=1,
+    rank_bandwidth=12.5e6,
+    node_bandwidth=12.5e6,
+    bisection_bandwidth=12.5e6,
+    message_s=100e-6,
+    servers=8,
+    server_bandwidth=12.5e6,
+    request_s=1e-3,
+    stripe_bytes=64 * KIB,
+    stripes=0,
+    lock_bytes=64 * KIB,
+    handover_s=0.0,
+    create_s=5e-3,
+    open_s=2e-3,
+    call_s=1e-3,
+    library_s=2e-3,
+)
+
+CHIBA_DISKS = replace(
+    CHIBA,
+    name="Linux cluster, local disks",
+    source="the same nodes, each with a disk of 20 MB/s (assumed)",
+    servers=64,
+    server_bandwidth=20e6,
+    request_s=0.5e-3,
+    stripes=1,
+    ranks_a_forwarder=1,
+    forwarder_bandwidth=100e6,
+    local_disks=True,
 )
 
 MACHINES = {"intrepid": INTREPID, "edison": EDISON}

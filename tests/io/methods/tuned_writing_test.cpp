@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "io/array_samples.hpp"
+#include "io/disk/file_system.hpp"
 #include "io/temporary_folder.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/array_file.hpp"
@@ -27,7 +28,7 @@ class TunedWriting : public testing::Test {
   }
   // Of a file of so many bytes, where one way takes no time and the others some.
   io::TunedWriting tuned(std::int64_t bytes, const io::WriteOptions& options = {}) {
-    return io::tuned_writing(comm_, folder_.path(), bytes, options, [this](const io::WriteOptions& way) {
+    return io::tuned_writing(comm_, folder_ / "to come", bytes, options, [this](const io::WriteOptions& way) {
       ++trials_;
       if (is_full_) comm_.agree_on([] { throw core::Error("the disk is full"); });
       const bool is_fast = way.method == "aggregated" && way.aggregators == 1 && way.buffer_bytes == 4 * mebibyte;
@@ -53,6 +54,8 @@ TEST_F(TunedWriting, TheFastestWayIsTakenAndKept) {
   EXPECT_EQ(found.options.aggregators, 1);
   EXPECT_EQ(found.options.buffer_bytes, 4 * mebibyte);
   EXPECT_THAT(wisdom(), testing::HasSubstr("aggregated, 1 writer, 4 MiB"));
+  EXPECT_THAT(wisdom(), testing::HasSubstr(io::name_of_file_system(folder_.path())));
+  EXPECT_NE(io::name_of_file_system(folder_.path()), "unknown");
 
   const int measured = trials_;
   EXPECT_EQ(tuned(100 * mebibyte).name, found.name);

@@ -13,11 +13,14 @@ from ...error import Error, UsageError
 from . import io
 from .case_figures import FIGURES
 
-CASES = ("flash", "nyx")
+CASES = ("flash", "nyx", "enzo")
 FLASH_FORMATS = "flash,flash-5d,flash-netcdf,flash-netcdf-5d"
 FLASH_BLOCKS = (32, 11)  # a rank: of the layout study, and of the scaling study
 FLASH_BUFFERS = "4,16,64"  # MiB
 NYX_BLOCKS, NYX_BLOCK = 8, 32
+ENZO_SIZES = ("AMR64", "AMR128", "AMR256")
+ENZO_METHODS = ("gathered", "mpi-io", "hdf5-parallel", "engine", "aggregated")
+NOT_OF_ENZO = ("blocks", "contents", "formats", "buffers", "aggregators")
 MODEL_NOTE = "times at scale are those of a MODEL, not measured"
 
 
@@ -31,14 +34,35 @@ class CaseRequest:
     most_ranks: int = 65_536  # that are modelled
     out: Path | None = None  # where figures and the report go
     is_measured: bool = True
+    sizes: str | None = None  # of the case `enzo`, with commas between; none: all
 
 
 def check(request: CaseRequest) -> None:
     """Raises a UsageError or an Error before anything is measured or modelled."""
     if request.case not in CASES:
-        raise UsageError(f"there is no case `{request.case}`", hint=f"--case takes {' or '.join(CASES)}")
+        raise UsageError(f"there is no case `{request.case}`", hint=f"--case takes {', '.join(CASES)}")
+    _check_enzo(request) if request.case == "enzo" else _check_blocks(request)
     require_ranks(request.most_ranks, 65_536)
     require_folder(request.out)
+
+
+def _check_blocks(request: CaseRequest) -> None:
+    if request.sizes is not None:
+        raise UsageError("--sizes is for the case `enzo`", hint="leave it out, or take --case enzo")
+
+
+def _check_enzo(request: CaseRequest) -> None:
+    for option in NOT_OF_ENZO:
+        given = request.blocks if option == "blocks" else getattr(request.bench, option)
+        if given is not None:
+            raise UsageError(f"--{option} is for cases of blocks", hint="the case `enzo` takes --sizes and --methods")
+    for option, words, known in (
+        ("sizes", request.sizes, ENZO_SIZES),
+        ("methods", request.bench.methods, ENZO_METHODS),
+    ):
+        for word in (words or known[0]).split(","):
+            if word not in known:
+                raise UsageError(f"--{option} {words}: there is no `{word}`", hint=f"there are {', '.join(known)}")
 
 
 def require_ranks(ranks: int, most: int) -> None:
@@ -73,6 +97,8 @@ def run(request: CaseRequest) -> dict[str, Any]:
 
 
 def _measured(request: CaseRequest) -> list[dict[str, Any]]:
+    if request.case == "enzo":
+        return [io.measure(replace(request.bench, hierarchies=",".join(_sizes(request))))]
     if request.case == "flash":
         blocks = FLASH_BLOCKS if request.blocks is None else (request.blocks,)
         swept: dict[str, Any] = {
@@ -86,9 +112,15 @@ def _measured(request: CaseRequest) -> list[dict[str, Any]]:
     return [io.measure(replace(bench, formats=request.bench.formats or "nyx,files"))]
 
 
-def _modelled(request: CaseRequest) -> dict[str, Any]:
-    from ...parallel_files import flash, nyx
+def _sizes(request: CaseRequest) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(request.sizes.split(","))) if request.sizes else ENZO_SIZES
 
+
+def _modelled(request: CaseRequest) -> dict[str, Any]:
+    from ...parallel_files import enzo, flash, nyx
+
+    if request.case == "enzo":
+        return enzo.study(_sizes(request), request.most_ranks)
     if request.case == "flash":
         return flash.study(request.most_ranks)
     return nyx.study(min(request.most_ranks, nyx.MOST_RANKS))
@@ -177,4 +209,35 @@ def _print_nyx(found: dict[str, Any]) -> None:
     console.out().print(f"least loss over all grids: {found['default_files']} files")
 
 
-_PRINTED: dict[str, Callable[[dict[str, Any]], None]] = {"flash": _print_flash, "nyx": _print_nyx}
+def _print_enzo(found: dict[str, Any]) -> None:
+    rows = found["rows"]
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    times = {(row["system"], row["size"], row["ranks"], row["method"]): row for row in rows}
+    for system in found["machines"]:
+        lines = []
+        for size, ranks in dict.fromkeys((row["size"], row["ranks"]) for row in rows):
+            cells = [times.get((system, size, ranks, method)) for method in methods]
+            texts = [f"{one['read_s']:.3g} + {one['dump_s']:.3g}" if one else "" for one in cells]
+            lines.append([f"{size}, {ranks} ranks", *texts])
+        table(f"{found['machines'][system]['name']}: initial read + dump, s", ("", *methods), lines)
+    lines = []
+    for finding in found["findings"]:
+        factors = [case["factor"] for case in finding["cases"]]
+        kept = sum(case["holds"] for case in finding["cases"])
+        lines.append(
+            [
+                finding["text"],
+                f"{kept} of {len(factors)}",
+                f"{min(factors):.2f} to {max(factors):.2f}",
+                ", ".join(finding["reversed_by"]) or "none",
+            ]
+        )
+    columns = ("what was found", "in the model", "times as fast", "reversed by")
+    table("beside what was found", columns, lines)
+
+
+_PRINTED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "flash": _print_flash,
+    "nyx": _print_nyx,
+    "enzo": _print_enzo,
+}

@@ -34,13 +34,14 @@ class BenchRequest:
     methods: str | None = None
     buffers: str | None = None  # MiB, of the method `aggregated`
     aggregators: str | None = None
+    hierarchies: str | None = None  # refined grids and particles of these sizes in place of blocks
     model: bool = False
     launcher: str | None = None
 
     def arguments(self, folder: Path) -> list[str]:
         """The arguments of `sidestream-bench-io`, which writes in `folder`."""
         words = ["--folder", str(folder), "--repetitions", str(self.repetitions), "--blocks", str(self.blocks)]
-        for option in ("block", "contents", "formats", "methods", "buffers", "aggregators"):
+        for option in ("block", "contents", "formats", "methods", "buffers", "aggregators", "hierarchies"):
             if getattr(self, option):
                 words += [f"--{option}", str(getattr(self, option))]
         return words + (["--model", "--sync", "no"] if self.model else [])

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
@@ -117,7 +118,8 @@ WriteMethod tuned_method() {
 TunedWriting tuned_writing(const comm::Communicator& comm, const std::string& path, std::int64_t bytes,
                            const WriteOptions& options, const std::function<void(const WriteOptions&)>& write_trial) {
   const std::int64_t nodes = comm.sum(std::int64_t{comm.split_by_node().rank() == 0});
-  const std::string system = comm.broadcast(comm.rank() == 0 ? name_of_file_system(path) : std::string());
+  const std::string folder = std::filesystem::absolute(path).parent_path();  // the file is not there yet
+  const std::string system = comm.broadcast(comm.rank() == 0 ? name_of_file_system(folder) : std::string());
   const std::string key =
       fmt::format("writing: {}; {}; up to 2^{} bytes{}; {} writers, {} stripes said", redistribute::machine_key(comm),
                   system, std::bit_width(static_cast<std::uint64_t>(bytes)), options.is_durable ? ", on the disk" : "",
@@ -125,7 +127,7 @@ TunedWriting tuned_writing(const comm::Communicator& comm, const std::string& pa
   const auto ways = ways_of_writing(options, bytes, comm.size(), static_cast<int>(nodes));
   try {
     const TunedWriting best = fastest(comm, key, ways, write_trial);
-    const bool has_stripes = comm.broadcast(comm.rank() == 0 && options.stripes == 0 && is_striped(path));
+    const bool has_stripes = comm.broadcast(comm.rank() == 0 && options.stripes == 0 && is_striped(folder));
     return has_stripes ? fastest(comm, key + "; " + best.name, ways_of_striping(best), write_trial) : best;
   } catch (const core::Error&) {
     return ways.front();  // the file itself will say what is wrong
