@@ -59,6 +59,23 @@ def mass_on_the_finest_level(plot: sidestream.SnapshotFile) -> float:
     return float(finest.sum()) * np.prod(plot.box_size) / finest.size
 
 
+@pytest.mark.parametrize("name", ["torn", "altered"])
+def test_a_damaged_file_says_what_to_do_next(name: str, plots: dict[str, Path], tmp_path: Path) -> None:
+    earlier, damaged = (tmp_path / f"sidestream_hdf5_plt_cnt_{step:04}" for step in (3, 4))
+    whole = plots["plain"].read_bytes()
+    earlier.write_bytes(whole)
+    middle = len(whole) // 2
+    cells = sidestream.open(earlier)["gas_density"].values
+    at = whole.find(cells.tobytes()[:64]) if name == "altered" else middle
+    damaged.write_bytes(whole[:at] + (b"" if name == "torn" else bytes([whole[at] ^ 1]) + whole[at + 1 :]))
+
+    with pytest.raises(sidestream.Error) as caught:
+        sidestream.open(damaged)["gas_density"]
+
+    assert f"`sidestream verify {damaged}`" in caught.value.hint
+    assert caught.value.hint.endswith(f"the plot file before it is {earlier}")
+
+
 def drawn(plot: sidestream.SnapshotFile, *words: object, **more: object) -> tuple[np.ndarray, str, str]:
     """The cells of a picture, the names of its axes, and that of its colours."""
     (picture,) = plot.plot(*words, **more)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core import extension, translated_errors
 from ..error import Error
+from .damage import errors_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -485,19 +486,19 @@ class SnapshotFile(Snapshot):
     """A plot file or checkpoint of any format. Opening reads what is small; a field is read when it is asked for."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        with translated_errors():
+        with errors_of(Path(path)):
             super().__init__(Path(path), extension().describe_file(str(path)))
 
     def _read_covering(self, field: str, level: int, part: Cells | None = None) -> NDArray[np.float64]:
-        with translated_errors():
+        with errors_of(self.path):
             return np.asarray(extension().covering_grid(str(self.path), field, level, *(part or ())))
 
     def _read_particles(self, species: str) -> dict[str, Any]:
-        with translated_errors():
+        with errors_of(self.path):
             return dict(extension().file_particles(str(self.path), species))
 
     def _read_boxes(self, level: int) -> NDArray[np.int32]:
-        with translated_errors():
+        with errors_of(self.path):
             return np.asarray(extension().file_boxes(str(self.path), level))
 
 
