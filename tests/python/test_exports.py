@@ -136,12 +136,38 @@ def test_yt_finds_the_mass_of_the_file(kind: str, plots: dict[str, Path]) -> Non
 
 
 @pytest.mark.parametrize("kind", ["uniform", "refined", "flash"])
+def test_yt_has_the_particles_of_the_file(kind: str, plots: dict[str, Path]) -> None:
+    yt = pytest.importorskip("yt")
+    yt.set_log_level("error")
+    plot = sidestream.open(plots[kind])
+    particles = plot.particles("dark_matter")
+    middle = [origin + 0.4 * side for origin, side in zip(plot.origin, plot.box_size, strict=True)]
+    inside = np.all([particles[axis] < end for axis, end in zip("xyz", middle, strict=True)], axis=0)
+
+    dataset = plot.to_yt()
+
+    region = dataset.box(dataset.arr(plot.origin, "code_length"), dataset.arr(middle, "code_length"))
+    found = np.asarray(region["dark_matter", "particle_index"]).astype(int)
+    np.testing.assert_array_equal(np.sort(found), np.sort(particles["id"].values[inside]))
+    assert 0 < len(found) < particles.sizes["particle"]
+    whole = dataset.all_data()
+    unit = "Msun" if plot.length_unit == "Mpc" else "g"
+    assert float(whole["dark_matter", "particle_mass"].sum().to(unit)) == pytest.approx(float(particles["mass"].sum()))
+    speed = whole["dark_matter", "particle_velocity_x"]
+    if kind != "flash":  # whose velocities are those of comoving lengths
+        order, own = np.argsort(whole["dark_matter", "particle_index"]), np.argsort(particles["id"].values)
+        np.testing.assert_allclose(speed.to("km/s")[order], particles["xvel"].values[own])
+    assert float(abs(speed).max().to("km/s")) < 1000
+    assert "dark_matter" not in plot.to_yt(species=[]).particle_types
+
+
+@pytest.mark.parametrize("kind", ["uniform", "refined", "flash"])
 def test_yt_knows_the_universe_of_the_file(kind: str, plots: dict[str, Path]) -> None:
     yt = pytest.importorskip("yt")
     yt.set_log_level("error")
     plot = sidestream.open(plots[kind])
 
-    dataset = plot.to_yt(["gas_density", "temperature", "x_velocity"])
+    dataset = plot.to_yt(["gas_density", "temperature", "x_velocity"], species=[])
 
     assert dataset.cosmological_simulation == 1
     assert dataset.current_redshift == plot.attrs["redshift"]

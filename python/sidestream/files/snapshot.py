@@ -280,14 +280,15 @@ class Snapshot(ABC):
 
         return to_xarray(self, fields, level, region)
 
-    def to_yt(self, fields: Sequence[str] | None = None) -> Any:
-        """The fields as a dataset of yt, with units, levels, redshift and cosmology.
+    def to_yt(self, fields: Sequence[str] | None = None, species: Sequence[str] | None = None) -> Any:
+        """Fields and particles as a dataset of yt, with units, levels, redshift and cosmology.
 
-        A uniform grid is read at once; of a refined mesh, each box when yt asks for it, so the file has to stay. The
-        particles stay behind. Needs yt (`pip install "sidestream[yt]"`).
+        A uniform grid is read at once, and so are particles; of a refined mesh, each box when yt asks for it, so the
+        file has to stay. Needs yt (`pip install "sidestream[yt]"`).
 
         Args:
             fields: their names, or those of their quantities; all by default.
+            species: whose particles come, each a particle type of yt; all by default.
 
         Example:
             >>> dataset = plot.to_yt()
@@ -295,7 +296,7 @@ class Snapshot(ABC):
         """
         from .exports import to_yt
 
-        return to_yt(self, fields)
+        return to_yt(self, fields, species)
 
     @property
     def species(self) -> list[str]:
