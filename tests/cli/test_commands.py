@@ -38,6 +38,7 @@ HELP = [
     ["sweep"],
     ["compare"],
     ["new"],
+    ["launch"],
 ]
 HELP += [["halos"], ["halos", "query"], ["halos", "find"], ["halos", "mergers"]]
 HELP += [["regions"], ["regions", "classify"]]

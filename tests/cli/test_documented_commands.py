@@ -292,6 +292,9 @@ BY_ANOTHER_TEST = {
         "tests/cli/test_streams.py::test_results_are_those_of_in_situ_from_any_ranks_to_any"
     ),
     r"sidestream attach 'tcp:.*": "tests/cli/test_streams.py::test_a_colleague_is_let_in_by_his_public_key",
+    r"sidestream launch box.toml .*": (
+        "tests/cli/test_launch.py::test_a_run_with_a_reader_goes_on_in_another_job_where_it_ran_out_of_time"
+    ),
     r"sidestream sweep .*": "tests/cli/test_sweep.py::test_every_combination_has_a_run_and_a_line_of_the_table",
     r"sidestream compare .*": "tests/cli/test_compare.py::test_chi_squared_is_that_of_the_tables",
     r"python bench/fft_at_scale_smpi.py": (
@@ -306,7 +309,6 @@ NOT_RUN = {
     r"make (demo|test|lint|docs|tidy|bench|fuzz|sanitize|sanitize-threads|test-\w+)": "each a set-up, or a whole suite",
     r"source .*|pip install .*": "installs, or changes the shell",
     r"cmake .*": "builds everything from nothing; .ci/run does",
-    r"sidestream run box.toml -n 512 .*": "belongs to a cluster",
     r"python bench/.*|mpirun -n 1 build/release/bench/.*": "minutes, on figures of a machine that is quiet",
 }
 ENTRY = typer.main.get_command(app)

@@ -59,6 +59,66 @@ def mass_on_the_finest_level(plot: sidestream.SnapshotFile) -> float:
     return float(finest.sum()) * np.prod(plot.box_size) / finest.size
 
 
+@pytest.mark.parametrize("name", ["torn", "altered"])
+def test_a_damaged_file_says_what_to_do_next(name: str, plots: dict[str, Path], tmp_path: Path) -> None:
+    earlier, damaged = (tmp_path / f"sidestream_hdf5_plt_cnt_{step:04}" for step in (3, 4))
+    whole = plots["plain"].read_bytes()
+    earlier.write_bytes(whole)
+    middle = len(whole) // 2
+    cells = sidestream.open(earlier)["gas_density"].values
+    at = whole.find(cells.tobytes()[:64]) if name == "altered" else middle
+    damaged.write_bytes(whole[:at] + (b"" if name == "torn" else bytes([whole[at] ^ 1]) + whole[at + 1 :]))
+
+    with pytest.raises(sidestream.Error) as caught:
+        sidestream.open(damaged)["gas_density"]
+
+    assert f"`sidestream verify {damaged}`" in caught.value.hint
+    assert caught.value.hint.endswith(f"the plot file before it is {earlier}")
+
+
+def drawn(plot: sidestream.SnapshotFile, *words: object, **more: object) -> tuple[np.ndarray, str, str]:
+    """The cells of a picture, the names of its axes, and that of its colours."""
+    (picture,) = plot.plot(*words, **more)
+    axes = picture.figure.axes[0]
+    (bar,) = axes.child_axes
+    return np.asarray(axes.images[0].get_array()), f"{axes.get_xlabel()}, {axes.get_ylabel()}", bar.get_ylabel()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plot_is_the_mean_density_along_z(kind: str, plots: dict[str, Path]) -> None:
+    plot = sidestream.open(plots[kind])
+
+    cells, axes, colours = drawn(plot)
+
+    finest = plot.covering_grid("gas_density", plot.levels - 1)
+    np.testing.assert_allclose(cells, finest.mean("z").values, rtol=1e-12)
+    unit = f" [{plot.length_unit}]" if plot.length_unit else ""
+    assert axes == f"x{unit}, y{unit}"
+    assert colours.startswith("mean gas density")
+    assert ("[" in colours) == bool(plot.units[plot.quantities["gas_density"]])
+
+
+@pytest.mark.parametrize(("axis", "plane"), [("x", "y [Mpc], z [Mpc]"), ("y", "x [Mpc], z [Mpc]")])
+def test_a_cut_has_the_cells_at_its_place(axis: str, plane: str, plots: dict[str, Path]) -> None:
+    plot = sidestream.open(plots["refined"])
+    finest = plot.covering_grid("gas_density", plot.levels - 1)
+
+    cells, axes, _ = drawn(plot, "gas_density", axis, at=float(finest[axis][5]))
+
+    np.testing.assert_array_equal(cells, finest.isel({axis: 5}).values)
+    assert axes == plane
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"), [(("tea",), "no field `tea`"), ((None, "w"), "no axis 'w'"), ((None, "z", 99.0), "domain")]
+)
+def test_plots_of_what_is_not_there_are_refused(
+    words: tuple[object, ...], complaint: str, plots: dict[str, Path]
+) -> None:
+    with pytest.raises(sidestream.Error, match=complaint):
+        sidestream.open(plots["uniform"]).plot(*words)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_yt_finds_the_mass_of_the_file(kind: str, plots: dict[str, Path]) -> None:
     yt = pytest.importorskip("yt")
@@ -76,12 +136,38 @@ def test_yt_finds_the_mass_of_the_file(kind: str, plots: dict[str, Path]) -> Non
 
 
 @pytest.mark.parametrize("kind", ["uniform", "refined", "flash"])
+def test_yt_has_the_particles_of_the_file(kind: str, plots: dict[str, Path]) -> None:
+    yt = pytest.importorskip("yt")
+    yt.set_log_level("error")
+    plot = sidestream.open(plots[kind])
+    particles = plot.particles("dark_matter")
+    middle = [origin + 0.4 * side for origin, side in zip(plot.origin, plot.box_size, strict=True)]
+    inside = np.all([particles[axis] < end for axis, end in zip("xyz", middle, strict=True)], axis=0)
+
+    dataset = plot.to_yt()
+
+    region = dataset.box(dataset.arr(plot.origin, "code_length"), dataset.arr(middle, "code_length"))
+    found = np.asarray(region["dark_matter", "particle_index"]).astype(int)
+    np.testing.assert_array_equal(np.sort(found), np.sort(particles["id"].values[inside]))
+    assert 0 < len(found) < particles.sizes["particle"]
+    whole = dataset.all_data()
+    unit = "Msun" if plot.length_unit == "Mpc" else "g"
+    assert float(whole["dark_matter", "particle_mass"].sum().to(unit)) == pytest.approx(float(particles["mass"].sum()))
+    speed = whole["dark_matter", "particle_velocity_x"]
+    if kind != "flash":  # whose velocities are those of comoving lengths
+        order, own = np.argsort(whole["dark_matter", "particle_index"]), np.argsort(particles["id"].values)
+        np.testing.assert_allclose(speed.to("km/s")[order], particles["xvel"].values[own])
+    assert float(abs(speed).max().to("km/s")) < 1000
+    assert "dark_matter" not in plot.to_yt(species=[]).particle_types
+
+
+@pytest.mark.parametrize("kind", ["uniform", "refined", "flash"])
 def test_yt_knows_the_universe_of_the_file(kind: str, plots: dict[str, Path]) -> None:
     yt = pytest.importorskip("yt")
     yt.set_log_level("error")
     plot = sidestream.open(plots[kind])
 
-    dataset = plot.to_yt(["gas_density", "temperature", "x_velocity"])
+    dataset = plot.to_yt(["gas_density", "temperature", "x_velocity"], species=[])
 
     assert dataset.cosmological_simulation == 1
     assert dataset.current_redshift == plot.attrs["redshift"]

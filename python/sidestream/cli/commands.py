@@ -20,6 +20,7 @@ from .conformance import conformance
 from .doctor import doctor, doctor_io
 from .halos import halos
 from .later import analyze
+from .launch import launch
 from .new import new
 from .options import Json, Settings
 from .pictures import display, movie, view
@@ -44,6 +45,7 @@ app = typer.Typer(
     "  sidestream run examples/cosmology.toml -n 4       run it; results in runs/cosmology\n"
     "  sidestream watch runs/cosmology                   pictures while it runs, as a page\n"
     "  sidestream sweep box.toml --vary hydro.cfl=.3,.6  a family of runs\n"
+    "  sidestream launch box.toml --slurm -n 512         a script for a queue\n"
     "  sidestream compare runs/lya --data flux_power     beside measurements, with chi squared\n"
     "  sidestream analyze runs/cosmology                 the analyses that it stored for later\n"
     "  sidestream attach runs/cosmology --task halos     a task of a run that goes on, in another job\n"
@@ -381,6 +383,7 @@ app.command(short_help="Do the analyses that a run stored for later, or tasks wi
 app.command(short_help="Write a plot file or checkpoint in another format.")(files.convert)
 app.command(short_help="Check every checksum of a file, or of all files of a run.")(files.verify)
 app.command(short_help="Run a configuration with keys varied: a family of runs.")(sweep)
+app.command(short_help="Write a script that has a queue run a configuration.")(launch)
 app.command(short_help="Draw runs beside measurements; chi squared.")(compare)
 app.command(short_help="Do a task of a run that goes on, in another job.")(attach)
 app.add_typer(archive, short_help="Copy runs to other places, and get parts of them back.")

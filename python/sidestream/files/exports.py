@@ -36,6 +36,9 @@ _COMOVING_CM = {
     "erg/cm^3": ("g/cmcm**3*cm**2/s**2", 2),
     "K": ("K", 2),
 }
+# Columns of particles, where their name in yt is not `particle_` and their own.
+_YT_COLUMNS = {"id": "particle_index"} | {axis: f"particle_position_{axis}" for axis in "xyz"}
+_YT_COLUMNS |= {f"{axis}vel": f"particle_velocity_{axis}" for axis in "xyz"}
 # Mass and time that go with a length, as `time` of a file has them.
 _CODE_UNITS: dict[str, dict[str, Any]] = {
     "Mpc": {"mass_unit": "Msun", "time_unit": (1.0, "Mpc*s/km")},
@@ -67,6 +70,9 @@ class _Snapshot(Protocol):
     def box_size(self) -> tuple[float, float, float]: ...
     @property
     def periodic(self) -> tuple[bool, bool, bool]: ...
+    @property
+    def species(self) -> list[str]: ...
+    def particles(self, species: str = "") -> xr.Dataset: ...
     def cells(self, level: int = 0) -> tuple[int, int, int]: ...
     def boxes(self, level: int = 0) -> NDArray[np.int32]: ...
     def _named(self, name: str) -> str: ...
@@ -100,7 +106,7 @@ def about(snapshot: _Snapshot, own: str) -> dict[str, str]:
     return ({"units": unit} if unit else {}) | told
 
 
-def to_yt(snapshot: _Snapshot, fields: Sequence[str] | None) -> Any:
+def to_yt(snapshot: _Snapshot, fields: Sequence[str] | None, species: Sequence[str] | None) -> Any:
     """See `Snapshot.to_yt`."""
     yt = _yt()
     named = {_name_in_yt(snapshot, own): own for own in _chosen(snapshot, fields).values()}
@@ -123,16 +129,67 @@ def to_yt(snapshot: _Snapshot, fields: Sequence[str] | None) -> Any:
         power = units[own][1]
         return np.ascontiguousarray(values if power == 0 else values * scale_factor**power)
 
+    columns = _particle_columns(snapshot, species, is_comoving, scale_factor)
     if snapshot.levels == 1:
         whole = ((0, 0, 0), snapshot.cells())
-        data = {name: (cells(own, 0, whole), units[own][0]) for name, own in named.items()}
+        data: dict[Any, Any] = {name: (cells(own, 0, whole), units[own][0]) for name, own in named.items()}
+        for one, table in columns.items():
+            data |= {(one, name): column for name, column in table.items()}
         dataset = yt.load_uniform_grid(data, snapshot.cells(), **about)
     else:
         grids = _grids(snapshot, {name: (own, units[own][0]) for name, own in named.items()}, cells)
+        for one, table in columns.items():
+            _share_out(snapshot, one, table, grids)
         dataset = yt.load_amr_grids(grids, snapshot.cells(), refine_by=2, **about)
     if is_comoving:
         _set_cosmology(dataset, snapshot)
     return dataset
+
+
+Columns = dict[str, tuple["NDArray[Any]", str]]  # by their names in yt: numbers and unit
+
+
+def _particle_columns(
+    snapshot: _Snapshot, species: Sequence[str] | None, is_comoving: bool, scale_factor: float
+) -> dict[str, Columns]:
+    """The particles of each species that was asked for, and of which there are any."""
+    found: dict[str, Columns] = {}
+    for one in snapshot.species if species is None else species:
+        table = snapshot.particles(one)
+        if not table.sizes.get("particle"):
+            continue
+        found[one] = {}
+        for own, column in table.data_vars.items():
+            name = _YT_COLUMNS.get(str(own), f"particle_{own}")
+            unit, power = _unit_in_yt(str(column.attrs.get("units", "")), snapshot.length_unit, is_comoving)
+            values = column.values if power == 0 else column.values * scale_factor**power
+            found[one][name] = (values, "code_length" if own in ("x", "y", "z") else unit)
+    return found
+
+
+def _share_out(snapshot: _Snapshot, species: str, columns: Columns, grids: list[dict[Any, Any]]) -> None:
+    """Gives each grid the particles that lie in it; boxes hold leaves, so that each lies in one."""
+    low, sides = np.array(snapshot.origin), np.array(snapshot.box_size)
+    places = (np.stack([columns[f"particle_position_{axis}"][0] for axis in "xyz"], axis=1) - low) / sides
+    grid_of = np.zeros(len(places), dtype=int)
+    before = 0
+    for level in range(snapshot.levels):
+        boxes, cells = snapshot.boxes(level), np.array(snapshot.cells(level))
+        if not len(boxes):
+            continue
+        unit = np.gcd.reduce(boxes, axis=(0, 1))  # cells of which all boxes have whole numbers, a number an axis
+        owners = np.full(-(-cells // unit), -1)
+        for number, (first, end) in enumerate(boxes // unit):
+            owners[tuple(slice(a, b) for a, b in zip(first, end, strict=True))] = before + number
+        at = np.clip((places * cells).astype(int), 0, cells - 1) // unit
+        own = owners[tuple(at.T)]
+        grid_of = np.where(own >= 0, own, grid_of)
+        before += len(boxes)
+    order = np.argsort(grid_of, kind="stable")
+    ends = np.searchsorted(grid_of[order], np.arange(len(grids) + 1))
+    for grid, first, end in zip(grids, ends[:-1], ends[1:], strict=True):
+        for name, (values, unit_of) in columns.items():
+            grid[species, name] = (values[order[first:end]], unit_of)
 
 
 def _grids(

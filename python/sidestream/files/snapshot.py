@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core import extension, translated_errors
 from ..error import Error
+from .damage import errors_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -279,14 +280,15 @@ class Snapshot(ABC):
 
         return to_xarray(self, fields, level, region)
 
-    def to_yt(self, fields: Sequence[str] | None = None) -> Any:
-        """The fields as a dataset of yt, with units, levels, redshift and cosmology.
+    def to_yt(self, fields: Sequence[str] | None = None, species: Sequence[str] | None = None) -> Any:
+        """Fields and particles as a dataset of yt, with units, levels, redshift and cosmology.
 
-        A uniform grid is read at once; of a refined mesh, each box when yt asks for it, so the file has to stay. The
-        particles stay behind. Needs yt (`pip install "sidestream[yt]"`).
+        A uniform grid is read at once, and so are particles; of a refined mesh, each box when yt asks for it, so the
+        file has to stay. Needs yt (`pip install "sidestream[yt]"`).
 
         Args:
             fields: their names, or those of their quantities; all by default.
+            species: whose particles come, each a particle type of yt; all by default.
 
         Example:
             >>> dataset = plot.to_yt()
@@ -294,7 +296,7 @@ class Snapshot(ABC):
         """
         from .exports import to_yt
 
-        return to_yt(self, fields)
+        return to_yt(self, fields, species)
 
     @property
     def species(self) -> list[str]:
@@ -485,19 +487,19 @@ class SnapshotFile(Snapshot):
     """A plot file or checkpoint of any format. Opening reads what is small; a field is read when it is asked for."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        with translated_errors():
+        with errors_of(Path(path)):
             super().__init__(Path(path), extension().describe_file(str(path)))
 
     def _read_covering(self, field: str, level: int, part: Cells | None = None) -> NDArray[np.float64]:
-        with translated_errors():
+        with errors_of(self.path):
             return np.asarray(extension().covering_grid(str(self.path), field, level, *(part or ())))
 
     def _read_particles(self, species: str) -> dict[str, Any]:
-        with translated_errors():
+        with errors_of(self.path):
             return dict(extension().file_particles(str(self.path), species))
 
     def _read_boxes(self, level: int) -> NDArray[np.int32]:
-        with translated_errors():
+        with errors_of(self.path):
             return np.asarray(extension().file_boxes(str(self.path), level))
 
 

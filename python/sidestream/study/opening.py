@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from ..files import opening
+from ..files.snapshot import SnapshotFile
 from ..runs.run import Run
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..files.snapshot import SnapshotFile
     from .gallery import Gallery
     from .watching import Watching
 
@@ -54,7 +54,37 @@ class OpenedRun(Run):
         return watch(self, every_s)
 
 
-def open(path: str | os.PathLike[str]) -> OpenedRun | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
+class OpenedSnapshot(SnapshotFile):
+    """A plot file or checkpoint that draws itself."""
+
+    def __init__(self, file: SnapshotFile) -> None:
+        self.__dict__.update(file.__dict__)  # what was read of it
+
+    def plot(self, field: str | None = None, axis: str = "z", at: float | None = None) -> Gallery:
+        """The mean of a field along an axis, or a cut across it; a notebook shows it.
+
+        Args:
+            field: its name, or that of its quantity; the density of the gas, or what there is, where none is named.
+            axis: that one looks along.
+            at: where to cut [`length_unit`], on the finest level; without it the mean along the axis is drawn.
+
+        Returns:
+            one picture; `[0].figure` is a figure of matplotlib.
+
+        Raises:
+            Error: there is no such field or axis, or the cut is not in the domain.
+
+        Example:
+            >>> plot.plot()
+            >>> plot.plot("temperature", axis="x", at=3.5)
+        """
+        from .cut import picture
+        from .gallery import Gallery
+
+        return Gallery([picture(self, field if field is None else self._named(field), axis, at)])
+
+
+def open(path: str | os.PathLike[str]) -> OpenedRun | OpenedSnapshot | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
     """Opens what Sidestream and other codes write.
 
     Args:
@@ -62,8 +92,8 @@ def open(path: str | os.PathLike[str]) -> OpenedRun | SnapshotFile | xr.Dataset:
             a BP file of ADIOS2, whose last step is opened; or a single result file.
 
     Returns:
-        A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint, and an `xarray.Dataset`, the table,
-        for a result.
+        A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint (both with `plot`), and an
+        `xarray.Dataset`, the table, for a result.
 
     Example:
         >>> run = sidestream.open("runs/demo")
@@ -71,4 +101,6 @@ def open(path: str | os.PathLike[str]) -> OpenedRun | SnapshotFile | xr.Dataset:
         >>> plot["density"].mean()
     """
     opened = opening.open(path)
-    return OpenedRun(opened.folder) if isinstance(opened, Run) else opened
+    if isinstance(opened, Run):
+        return OpenedRun(opened.folder)
+    return OpenedSnapshot(opened) if isinstance(opened, SnapshotFile) else opened
