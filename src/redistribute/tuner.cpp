@@ -62,8 +62,8 @@ class Measurement {
   double best_s_ = std::numeric_limits<double>::infinity();
 };
 
-// The index of the candidate that the file knows to be the fastest, or -1: also where that one is not possible today, as
-// with other settings of the MPI library.
+// The index of the candidate that the file knows to be the fastest, or -1: also where that one is not possible today,
+// as with other settings of the MPI library.
 std::int64_t remembered(const comm::Communicator& comm, const Wisdom& wisdom, const std::string& key,
                         std::span<const Candidate> candidates) {
   std::int64_t index = -1;

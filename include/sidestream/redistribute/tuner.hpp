@@ -49,8 +49,8 @@ struct Tuning {
 /// Collective. Throws core::Error when none is possible.
 Tuning tune(const comm::Communicator& comm, std::span<const Candidate> candidates, const TuningEffort& effort = {});
 
-/// The same, unless `wisdom` knows the fastest for `key` (which begins with `machine_key`) and that can be prepared; what
-/// is measured is kept there. The first rank reads and writes the file.
+/// The same, unless `wisdom` knows the fastest for `key` (which begins with `machine_key`) and that can be prepared;
+/// what is measured is kept there. The first rank reads and writes the file.
 Tuning tune(const comm::Communicator& comm, const Wisdom& wisdom, const std::string& key,
             std::span<const Candidate> candidates, const TuningEffort& effort = {});
 
