@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -148,6 +149,7 @@ int ask(const Arguments& arguments) {
 }  // namespace
 
 int sidestream::apps::attach_program(int argc, char** argv) {
+  std::signal(SIGUSR1, SIG_IGN);  // queues tell all of a job that its time is over: a reader ends with the run
   Arguments arguments;
   apps::CommandLine line(
       "Does a task of a run that goes on, by another job, with what its stream brings.\n"

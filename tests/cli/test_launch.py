@@ -25,13 +25,14 @@ transport = "stream"
 every = 100
 """
 FAKES = {
-    # Ranks by mpirun, which takes no option of Slurm; those of the first job are told that their time is over.
+    # Ranks by mpirun, which takes no option of Slurm; all of the first job are told that their time is over.
     "srun": """while [ "$1" != -n ]; do shift; done
 mpirun "$@" &
+if [[ "$*" == *sidestream-attach* ]]; then echo $! > reader; fi
 if [[ "$*" == *sidestream-run* && ! -e told ]]; then
   until grep -qs stream_attach runs/box/events.jsonl || ! kill -0 $!; do sleep 0.05; done
   touch told
-  kill -USR1 $!
+  kill -USR1 $! $(cat reader)
 fi
 wait $!
 """,
@@ -140,7 +141,16 @@ def test_a_run_that_fails_ends_its_readers_and_asks_for_no_other_job(queue: Path
     [
         ([], "no queue is named"),
         (["--slurm", "--time", "soon"], "`soon` is no time as Slurm has it"),
+        (["--slurm", "--time", "1:99:00"], "is no time as Slurm has it"),
+        (["--slurm", "--time", "5"], "told to stop 300 s before the end of a job of 5"),
+        (["--slurm", "--stop-before", "100000", "--time", "9-00"], "less than the time of a job and than 65536 s"),
+        (["--slurm", "--sbatch", "account=astro"], "is no option of sbatch"),
+        (["--slurm", "--sbatch", "--x=a\nrm -rf ."], "is no option of sbatch"),
+        (["--slurm", "--out", "."], "has no name for Slurm"),
+        (["--slurm", "--out", "a%j"], "a script cannot name this"),
         (["--slurm", "--attach", "slice"], "`slice` is no task with its ranks"),
+        (["--slurm", "--attach", "slice=²"], "is no task with its ranks"),
+        (["--slurm", "--attach", "slice=1", "--attach", "slice=2"], "the ranks of `slice` are said twice"),
         (["--slurm", "--attach", "slices=2"], "tasks that are streamed: slice"),
         (["--slurm", "--attach", "slice=2", "--set", "task.slice.transport=async"], "is not streamed"),
         (["--slurm", "--set", "mesh.block=7"], "`block` is 7"),
@@ -152,6 +162,14 @@ def test_what_cannot_be_launched_is_refused(words: list[str], complaint: str, qu
     assert done.returncode == 2
     assert complaint in done.stderr
     assert not (queue / "box.sbatch").exists()
+
+
+def test_a_configuration_is_not_replaced_by_its_script(queue: Path) -> None:
+    done = command(queue, "launch", "box.toml", "--slurm", "--overwrite", "-o", "./box.toml")
+
+    assert done.returncode == 2
+    assert "would replace the configuration" in done.stderr
+    assert (queue / "box.toml").read_text() == FLOW
 
 
 def test_a_script_that_is_there_is_kept(queue: Path) -> None:

@@ -85,6 +85,7 @@ TEST_F(Generations, LeftoversOfInterruptedWritesGo) {
   write(1);
   if (comm_.rank() == 0) {
     test::overwrite(folder_ / ".chk00002.hdf5_chk.tmp", "half");
+    test::overwrite(folder_ / ".chk00002.hdf5_chk.tmp.trial", "of a way of writing");
     std::filesystem::create_directories(folder_ / ".chk00003.tmp/Level_0");
     test::overwrite(folder_ / "notes.txt", "mine");
   }
@@ -92,6 +93,7 @@ TEST_F(Generations, LeftoversOfInterruptedWritesGo) {
   keep(1);
 
   EXPECT_FALSE(std::filesystem::exists(folder_ / ".chk00002.hdf5_chk.tmp"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ".chk00002.hdf5_chk.tmp.trial"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / ".chk00003.tmp"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "notes.txt"));
 }

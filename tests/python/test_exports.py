@@ -21,7 +21,7 @@ refine_above = 1.5
 coarsen_below = 1.2
 level_factor = 1.2
 """
-OUTPUT = '[output]\nplotfile = {{ format = "{}", at_end = true }}\n'
+OUTPUT = '[output]\nplotfile = {{ format = "{0}", at_end = true }}\ncheckpoint = {{ format = "{0}", at_end = true }}\n'
 KINDS = {"uniform": ("nyx", ""), "refined": ("nyx", REFINED), "flash": ("flash", ""), "plain": ("sidestream", "")}
 PLAIN = """
 simulation = "sedov"
@@ -109,6 +109,15 @@ def test_a_cut_has_the_cells_at_its_place(axis: str, plane: str, plots: dict[str
     assert axes == plane
 
 
+def test_a_plot_of_a_plane_from_its_side_is_as_thin_as_the_domain(plots: dict[str, Path]) -> None:
+    plot = sidestream.open(plots["plain"])
+
+    (picture,) = plot.plot(axis="x")
+
+    sides = [(low, low + side) for low, side in zip(plot.origin[1:], plot.box_size[1:], strict=True)]
+    assert picture.figure.axes[0].images[0].get_extent() == pytest.approx([*sides[0], *sides[1]])
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"), [(("tea",), "no field `tea`"), ((None, "w"), "no axis 'w'"), ((None, "z", 99.0), "domain")]
 )
@@ -159,6 +168,17 @@ def test_yt_has_the_particles_of_the_file(kind: str, plots: dict[str, Path]) -> 
         np.testing.assert_allclose(speed.to("km/s")[order], particles["xvel"].values[own])
     assert float(abs(speed).max().to("km/s")) < 1000
     assert "dark_matter" not in plot.to_yt(species=[]).particle_types
+
+
+def test_yt_has_the_mass_that_all_particles_have_in_common(plots: dict[str, Path]) -> None:
+    pytest.importorskip("yt").set_log_level("error")
+    masses = sidestream.open(plots["flash"]).particles("dark_matter")["mass"]
+    (checkpoint,) = plots["flash"].parent.glob("*_chk_*")
+
+    found = sidestream.open(checkpoint).to_yt(fields=[]).all_data()["dark_matter", "particle_mass"]
+
+    assert found.size == masses.size
+    np.testing.assert_allclose(found.to("g"), masses, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["uniform", "refined", "flash"])

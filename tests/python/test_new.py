@@ -33,7 +33,7 @@ KINDS = {
     "simulation": "sims",
 }
 SOURCES = (".cpp", ".hpp", ".py", ".md")
-NAMES = {kind: f"made_{kind}" for kind in [*KINDS, "picture"]}
+NAMES = {kind: f"made_{kind}" for kind in KINDS} | {"picture": "made_analysis"}  # of results of that analysis
 
 
 def called(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
@@ -150,6 +150,9 @@ def test_files_of_ones_own_pass_their_test(kind: str, tmp_path: Path) -> None:
     [
         (["format", "zarr"], "`sidestream new format zarr --checkout DIR`"),
         (["analysis", "numpy"], "is a module of Python"),
+        (["analysis", "np"], "`np` means something else in np.py"),
+        (["simulation", "decay"], "`decay` means something else in test_decay.py"),
+        (["analysis", "a" * 300], "of at most 50 letters"),
         (["analysis", "old"], "test_old.py is there already"),
         (["tea", "x"], "hint: there are: analysis, simulation"),
         (["format", "zarr", "--checkout", "."], "is no checkout"),

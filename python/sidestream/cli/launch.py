@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,9 @@ from .. import console
 from ..error import Error, UsageError
 from .options import Settings
 
-TIME = re.compile(r"\d+(-\d+(:\d\d){0,2}|(:\d\d){0,2})")  # minutes, MM:SS, HH:MM:SS, days-HH[:MM[:SS]]
+# minutes, MM:SS, HH:MM:SS, days-HH[:MM[:SS]]
+TIME = re.compile(r"\d+(-\d+(:[0-5]\d){0,2}|(:[0-5]\d){0,2})", re.ASCII)
+LONGEST_WARNING_S = 65536  # of sbatch
 
 
 def launch(
@@ -80,6 +83,16 @@ def launch(
     if not TIME.fullmatch(time):
         raise UsageError(f"`{time}` is no time as Slurm has it", hint="write 12:00:00, 2-00:00:00 or minutes")
     path = output or Path(f"{config.stem}.sbatch")
+    if path.resolve() == config.resolve():
+        raise UsageError("the script would replace the configuration", path, "name another with -o")
+    if stop_before >= min(_seconds(time), LONGEST_WARNING_S):
+        raise UsageError(
+            f"the run would be told to stop {stop_before} s before the end of a job of {time}",
+            hint=f"set --stop-before to less than the time of a job and than {LONGEST_WARNING_S} s",
+        )
+    for word in sbatch or ():
+        if not word.startswith("-") or "\n" in word:
+            raise UsageError(f"`{word}` is no option of sbatch", hint="write --sbatch --account=astro")
     run = RunRequest(config, out or Path("runs") / config.stem, ranks, tuple(settings or ()), launcher=launcher)
     text = script(SlurmRequest(run, path, time, stop_before, _attached(attach or []), tuple(sbatch or ())))
     if path.exists() and not overwrite:
@@ -89,14 +102,30 @@ def launch(
     except OSError as problem:
         raise Error(f"the script cannot be written: {problem.strerror}", path, "name another with -o") from problem
     typer.echo(path)
-    console.say(f"look at it, then: sbatch {path}")
+    console.say(f"look at it, then: sbatch {shlex.quote(str(path))}")
 
 
 def _attached(words: list[str]) -> dict[str, int]:
     attached = {}
     for word in words:
         task, _, ranks = word.partition("=")
-        if not task or not ranks.isdigit() or int(ranks) < 1:
+        if not task or not re.fullmatch("[1-9][0-9]*", ranks):
             raise UsageError(f"`{word}` is no task with its ranks", hint="write --attach halos=64")
+        if task in attached:
+            raise UsageError(f"the ranks of `{task}` are said twice", hint="leave one `--attach` out")
         attached[task] = int(ranks)
     return attached
+
+
+def _seconds(time: str) -> int:
+    """Of a time as Slurm has it."""
+    days, has_days, clock = time.rpartition("-")
+    numbers = [int(number) for number in clock.split(":")]
+    if has_days:
+        numbers += [0] * (3 - len(numbers))
+    elif len(numbers) == 1:
+        numbers = [0, numbers[0], 0]
+    seconds = 0
+    for number in numbers:
+        seconds = 60 * seconds + number
+    return seconds + 86400 * int(days or 0)

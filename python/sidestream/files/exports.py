@@ -164,6 +164,9 @@ def _particle_columns(
             unit, power = _unit_in_yt(str(column.attrs.get("units", "")), snapshot.length_unit, is_comoving)
             values = column.values if power == 0 else column.values * scale_factor**power
             found[one][name] = (values, "code_length" if own in ("x", "y", "z") else unit)
+        each = next(fact["mass"] for fact in snapshot._facts["species"] if fact["name"] == one)
+        if each and "particle_mass" not in found[one]:
+            found[one]["particle_mass"] = (np.full(table.sizes["particle"], each), "code_mass")
     return found
 
 

@@ -67,6 +67,11 @@ def script(request: SlurmRequest) -> str:
     Raises:
         UsageError: the run is refused, or a task that is to be done beside it is not streamed.
     """
+    for path in (request.run.config, request.run.out, request.script):
+        if "\n" in str(path) or "%" in path.name:
+            raise UsageError("a script cannot name this: Slurm reads line by line, and `%` as its own", path)
+    if not request.run.out.name:
+        raise UsageError("a run in this folder has no name for Slurm", request.run.out, "name one with --out")
     verdict = check(request.run, as_json=True)
     if verdict.code != 0:
         problem = Error.from_text(verdict.messages.strip() or "error: the configuration is refused")

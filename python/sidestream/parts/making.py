@@ -28,6 +28,7 @@ else:
     import tomli as tomllib
 
 KIND = "kind.toml"
+LONGEST_NAME = 50  # letters
 OWN_TEMPLATES = Path(__file__).with_name("templates")
 CPP_WORDS = re.compile(
     "and|auto|bitand|bitor|bool|break|case|catch|char|class|compl|concept|const|constexpr|continue|decltype|"
@@ -58,7 +59,11 @@ def make(kind: str, name: str, folder: Path, is_checkout: bool = False) -> Made:
         where = "in this checkout" if is_checkout else "in Python"
         known = ", ".join(path.parent.name for path in sorted(templates.glob(f"*/{KIND}")))
         raise UsageError(f"there is no kind `{kind}` {where}", hint=f"there are: {known}")
-    _check_name(name, folder if is_checkout else None)
+    _check_name(name, templates / kind)
+    if not is_checkout and find_spec(name) is not None:
+        raise UsageError(f"`{name}` is a module of Python, which a file of this name would hide", hint="take another")
+    if is_checkout and kind != "picture":  # which is named as its analysis
+        _check_new(name, folder / "src")
     files = _made(templates / kind, folder, name)
     changed = [path for path in files if path.exists()]
     _write_all(files, folder, is_checkout)
@@ -112,14 +117,22 @@ def _made(template: Path, root: Path, name: str) -> dict[Path, str]:
     return files
 
 
-def _check_name(name: str, checkout: Path | None) -> None:
-    if not re.fullmatch("[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
-        raise UsageError(f"`{name}` is no name", hint="write words of lower case, joined by `_`: mean_age")
+def _check_name(name: str, template: Path) -> None:
+    if not re.fullmatch("[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or len(name) > LONGEST_NAME:
+        raise UsageError(
+            f"`{name}` is no name",
+            hint=f"write words of lower case, joined by `_`, of at most {LONGEST_NAME} letters: mean_age",
+        )
     if CPP_WORDS.fullmatch(name) or keyword.iskeyword(name):
         raise UsageError(f"`{name}` is a word of C++ or Python", hint="take another name")
-    if checkout is None and find_spec(name) is not None:
-        raise UsageError(f"`{name}` is a module of Python, which a file of this name would hide", hint="take another")
-    for path in sorted((checkout / "src").rglob("*.?pp")) if checkout is not None else []:
+    code = [path for path in sorted(template.rglob("*")) if path.suffix in (".py", ".cpp", ".hpp")]
+    for path in code if name != "example" else []:
+        if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")):
+            raise UsageError(f"`{name}` means something else in {_named(path.name, name)}", hint="take another name")
+
+
+def _check_new(name: str, sources: Path) -> None:
+    for path in sorted(sources.rglob("*.?pp")):
         if f'"{name}"' in path.read_text(encoding="utf-8"):
             raise UsageError(f"`{name}` is there already", path, "take another name")
 

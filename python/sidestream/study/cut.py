@@ -35,12 +35,19 @@ def picture(snapshot: SnapshotFile, field: str | None, axis: str, at: float | No
         figure = Figure(figsize=(LONE_SIDE_IN + 1.8, max(LONE_SIDE_IN * height / width, LEAST_IN) + 0.85))
         axes = figure.subplots()
         shown = draw_image(axes, image, quantity, norm_of([image[quantity].values]))
+        shown.set_extent([*_range(snapshot, horizontal), *_range(snapshot, vertical)])
         axes.set_xlabel(f"{horizontal}{unit}")
         axes.set_ylabel(f"{vertical}{unit}")
         label = f"{'mean ' if at is None else ''}{quantity.replace('_', ' ')}{unit_label(image, quantity)}"
         bar_beside(axes, shown, label)
     how = f"Mean along {axis}." if at is None else f"Cut across {axis} at {at:g}{unit and ' ' + snapshot.length_unit}."
     return Picture(f"{snapshot.path.name}-{quantity}", field_name(quantity).capitalize(), how, figure)
+
+
+def _range(snapshot: SnapshotFile, axis: str) -> tuple[float, float]:
+    """Of the domain."""
+    low, side = snapshot.origin["xyz".index(axis)], snapshot.box_size["xyz".index(axis)]
+    return low, low + side
 
 
 def _usual_field(snapshot: SnapshotFile) -> str:
@@ -62,11 +69,11 @@ def _cut(snapshot: SnapshotFile, name: str, axis: str, at: float) -> xr.Dataset:
     number = "xyz".index(axis)
     low, side = snapshot.origin[number], snapshot.box_size[number]
     cell = side / snapshot.cells(snapshot.levels - 1)[number]
-    if not low <= at < low + side:
+    if not low <= at <= low + side:
         raise Error(
             f"{axis} = {at:g} is not in the domain", snapshot.path, f"it reaches from {low:g} to {low + side:g}"
         )
-    first = low + np.floor((at - low) / cell) * cell
+    first = low + min(np.floor((at - low) / cell) * cell, side - cell)
     corners = [list(snapshot.origin), [o + s for o, s in zip(snapshot.origin, snapshot.box_size, strict=True)]]
     corners[0][number], corners[1][number] = first + 0.25 * cell, first + 0.75 * cell
     return _in_plane(snapshot.to_xarray([name], snapshot.levels - 1, (corners[0], corners[1])), name, axis)

@@ -47,7 +47,7 @@ bool is_complete(const Generation& generation) {
 // The name of a plot file or checkpoint whose writing or removal left `name`; empty where there is none.
 std::string unfinished_name(const std::string& name) {
   if (!name.starts_with(".")) return "";
-  for (const std::string_view end : {".tmp", ".tmp.old"})
+  for (const std::string_view end : {".tmp", ".tmp.old", ".tmp.trial"})
     if (name.ends_with(end) && name.size() > end.size()) {
       std::string own = name.substr(1, name.size() - 1 - end.size());
       if (is_output_name(own)) return own;
