@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import sidestream
 from calls import command, program
+from sidestream.launch.bench.cases import CaseRequest, check
+from sidestream.launch.bench.io import BenchRequest
 from sidestream.parallel_files.hierarchy import SIZES, refined
 
 TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
@@ -111,6 +116,16 @@ def test_the_enzo_study_is_measured_and_modelled(tmp_path: Path) -> None:
     assert (tmp_path / "out/enzo.png").stat().st_size > 10_000
     assert (tmp_path / "out/enzo_accesses.png").stat().st_size > 10_000
     assert of["AMR64 read", "aggregated"]["calls"]["reads"] >= 18 * 2, "each rank reads its share of each array"
+
+
+def test_hierarchies_that_find_no_room_are_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_400_000_000))
+    bench = BenchRequest(2, tmp_path / "not" / "there")
+
+    check(CaseRequest("enzo", bench, sizes="AMR64,AMR128"))
+    with pytest.raises(sidestream.Error, match="need 1405 MB, and 1400 MB are free"):
+        check(CaseRequest("enzo", bench))
+    check(CaseRequest("enzo", bench, is_measured=False))
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

@@ -453,7 +453,7 @@ class Snapshot(ABC):
         columns = self._read_particles(species)
         units = {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
         mass = next((name for name in _MASS_NAMES if name in columns), None)
-        each = next(one["mass"] for one in self._facts["species"] if species in ("", one["name"]))
+        each = self._common_mass(species)
         if mass is None and not each:
             raise Error("the particles have no masses", self.path, f"they have: {', '.join(columns)}")
         factor = _MPC.get(self.length_unit, 1.0)
@@ -463,6 +463,10 @@ class Snapshot(ABC):
         else:
             found["mass"] = _MSUN.get(units[mass], 1.0) * np.asarray(columns[mass], dtype=float)
         return found | {"id": np.asarray(columns["id"], dtype=np.int64)}
+
+    def _common_mass(self, species: str) -> float:
+        """The mass that all particles of a species have, in the file's unit; 0 where each has its own or none."""
+        return next(float(one["mass"]) for one in self._facts["species"] if species in ("", one["name"]))
 
     @property
     def _moment(self) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import console
 from ...error import Error, UsageError
+from ...parallel_files.hierarchy import SIZES
 from . import io, memory_types
 from .access_figures import accesses
 from .case_figures import FIGURES
@@ -68,6 +70,22 @@ def _check_enzo(request: CaseRequest) -> None:
         for word in (words or known[0]).split(","):
             if word not in known:
                 raise UsageError(f"--{option} {words}: there is no `{word}`", hint=f"there are {', '.join(known)}")
+    if request.is_measured:
+        _require_room(request)
+
+
+def _require_room(request: CaseRequest) -> None:
+    """For a file that is read and one that is written: libraries end badly on a full disk."""
+    needed = 2 * max(SIZES[name].read_bytes + SIZES[name].dump_bytes for name in _sizes(request))
+    wanted = request.bench.folder.absolute()
+    folder = next(path for path in (wanted, *wanted.parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise Error(
+            f"the files of the case need {needed / 1e6:.0f} MB, and {free / 1e6:.0f} MB are free",
+            folder,
+            "choose another folder with --folder, or smaller --sizes",
+        )
 
 
 def require_ranks(ranks: int, most: int) -> None:
