@@ -59,9 +59,10 @@ def make(kind: str, name: str, folder: Path, is_checkout: bool = False) -> Made:
         where = "in this checkout" if is_checkout else "in Python"
         known = ", ".join(path.parent.name for path in sorted(templates.glob(f"*/{KIND}")))
         raise UsageError(f"there is no kind `{kind}` {where}", hint=f"there are: {known}")
-    _check_name(name, templates / kind)
+    _check_name(name)
     if not is_checkout and find_spec(name) is not None:
         raise UsageError(f"`{name}` is a module of Python, which a file of this name would hide", hint="take another")
+    _check_template(name, templates / kind)
     if is_checkout and kind != "picture":  # which is named as its analysis
         _check_new(name, folder / "src")
     files = _made(templates / kind, folder, name)
@@ -117,7 +118,7 @@ def _made(template: Path, root: Path, name: str) -> dict[Path, str]:
     return files
 
 
-def _check_name(name: str, template: Path) -> None:
+def _check_name(name: str) -> None:
     if not re.fullmatch("[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or len(name) > LONGEST_NAME:
         raise UsageError(
             f"`{name}` is no name",
@@ -125,6 +126,9 @@ def _check_name(name: str, template: Path) -> None:
         )
     if CPP_WORDS.fullmatch(name) or keyword.iskeyword(name):
         raise UsageError(f"`{name}` is a word of C++ or Python", hint="take another name")
+
+
+def _check_template(name: str, template: Path) -> None:
     code = [path for path in sorted(template.rglob("*")) if path.suffix in (".py", ".cpp", ".hpp")]
     for path in code if name != "example" else []:
         if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")):

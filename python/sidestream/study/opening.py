@@ -92,8 +92,8 @@ def open(path: str | os.PathLike[str]) -> OpenedRun | OpenedSnapshot | SnapshotF
             a BP file of ADIOS2, whose last step is opened; or a single result file.
 
     Returns:
-        A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint (both with `plot`), and an
-        `xarray.Dataset`, the table, for a result.
+        A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint (both with `plot`; a BP file has none),
+        and an `xarray.Dataset`, the table, for a result.
 
     Example:
         >>> run = sidestream.open("runs/demo")
@@ -103,4 +103,4 @@ def open(path: str | os.PathLike[str]) -> OpenedRun | OpenedSnapshot | SnapshotF
     opened = opening.open(path)
     if isinstance(opened, Run):
         return OpenedRun(opened.folder)
-    return OpenedSnapshot(opened) if isinstance(opened, SnapshotFile) else opened
+    return OpenedSnapshot(opened) if type(opened) is SnapshotFile else opened
