@@ -149,12 +149,6 @@ io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments)
   return choice;
 }
 
-std::unique_ptr<io::SnapshotFile> open_together(const comm::Communicator& comm, const std::string& path) {
-  std::unique_ptr<io::SnapshotFile> file;
-  comm.agree_on([&] { file = io::open_snapshot_file(path); });
-  return file;
-}
-
 void check_output(const Arguments& arguments) {
   if (arguments.overwrite || !std::filesystem::exists(arguments.output)) return;
   throw core::Error("there is something of this name already", arguments.output, "--overwrite replaces it");
@@ -205,7 +199,7 @@ bool verify_one(const comm::Communicator& comm, const std::string& path) {
   const core::Stopwatch watch;
   nlohmann::json line{{"path", path}, {"is_good", true}};
   try {
-    const auto file = open_together(comm, path);
+    const auto file = io::open_snapshot_file(comm, path);
     line["format"] = file->description().format;
     line["kind"] = to_string(file->description().kind);
     line["seal"] = to_string(file->description().seal);
@@ -232,7 +226,7 @@ int verify(const comm::Communicator& comm, const Arguments& arguments) {
 }
 
 int describe(const comm::Communicator& comm, const Arguments& arguments) {
-  const auto file = open_together(comm, arguments.input);
+  const auto file = io::open_snapshot_file(comm, arguments.input);
   if (comm.rank() == 0) fmt::print("{}\n", io::to_json(file->description()).dump(2));
   return done;
 }

@@ -18,6 +18,7 @@
 #include "programs.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
+#include "sidestream/comm/read_together.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/instruction_set.hpp"
 #include "sidestream/core/machine.hpp"
@@ -190,8 +191,8 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
   try {
     std::optional<sims::RunConfig> config;
     const std::vector<int> ranks_here = world.split_by_node().all_gather(world.rank());
+    comm::read_together(world, [&] { config = sims::read_run(load_configuration(arguments), begins_anew(arguments)); });
     world.agree_on([&] {
-      config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
       if (is_run(arguments)) {
         const int computing = std::max(1, world.size() - config->coupling.sidecars_used());
         const auto here = std::ranges::count_if(ranks_here, [&](int rank) { return rank < computing; });
@@ -227,7 +228,7 @@ int analyze_files(const comm::Communicator& world, const Arguments& arguments, c
     sims::FilesToAnalyze what{{arguments.file}, arguments.tasks, folder_of(arguments), arguments.overwrite};
     what.files.insert(what.files.end(), arguments.more_files.begin(), arguments.more_files.end());
     core::Node root;
-    world.agree_on([&] { root = load_configuration(arguments); });
+    comm::read_together(world, [&] { root = load_configuration(arguments); });
     return failures(world, sims::analyze_files(world, root, what, bill, tell), what.folder);
   } catch (const core::Error& error) {
     if (!error.is_reported_elsewhere()) tell(error.what());

@@ -8,8 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/known_bytes.hpp"
 
 namespace sidestream::core {
 
@@ -76,7 +80,27 @@ void check_input_file(const std::string& path, const InputFile& file) {
   const Descriptor descriptor(path, file);
 }
 
+namespace {
+
+std::optional<std::string> told_text(const std::string& path) {
+  const auto& known = answered_reads();
+  if (!known || !known->has(path)) return std::nullopt;
+  std::string text(static_cast<std::size_t>(known->size_bytes(path)), '\0');
+  return known->copy(path, 0, std::as_writable_bytes(std::span(text))) ? std::optional(text) : std::nullopt;
+}
+
+std::string kept_text(const std::string& path, std::string text) {
+  if (KnownBytes* const kept = kept_reads()) {
+    kept->add(path, std::ssize(text));
+    kept->add(path, 0, std::as_bytes(std::span(text)));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string read_input_file(const std::string& path, const InputFile& file) {
+  if (std::optional<std::string> told = told_text(path)) return std::move(*told);
   const Descriptor descriptor(path, file);
   constexpr std::size_t piece_bytes = std::size_t{1} << 16;
   std::string text;
@@ -87,7 +111,7 @@ std::string read_input_file(const std::string& path, const InputFile& file) {
     text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(path, file, fmt::format("cannot be read: {}", std::strerror(errno)));
-    if (got == 0) return text;
+    if (got == 0) return kept_text(path, std::move(text));
     if (text.size() > file.most_bytes)
       refuse(path, file, fmt::format("is too large: at most {} bytes of it are read", file.most_bytes));
   }

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sidestream/core/known_bytes.hpp"
 #include "sidestream/io/access_statistics.hpp"
 
 namespace sidestream::io {
@@ -61,7 +63,9 @@ class OutputFile {
   AccessStatistics statistics_;
 };
 
-/// A file opened for reading by position; move-only.
+/// A file opened for reading by position; move-only, for one thread at a time. Where another rank has told what is in
+/// it
+/// (`core::AnsweringReads`), it is opened only for what that one has not read.
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -78,11 +82,19 @@ class InputFile {
 
  private:
   void require(std::int64_t offset, std::int64_t count) const;
+  std::int64_t open() const;  // returns the length
+  bool is_known(std::int64_t offset, std::span<std::byte> bytes) const;
+  void read_from_disk(std::int64_t offset, std::span<std::byte> bytes) const;
 
   std::string path_;
-  int descriptor_ = -1;
+  mutable int descriptor_ = -1;
+  std::shared_ptr<const core::KnownBytes> known_;
   std::int64_t size_bytes_ = 0;
 };
+
+/// What every InputFile of this process has done: files opened, reads and their sizes; and since then.
+AccessStatistics reads_so_far();
+AccessStatistics reads_since(const AccessStatistics& before);
 
 /// The text of a file, which must not be longer than `limit_bytes`.
 std::string read_text(const std::string& path, std::int64_t limit_bytes = std::int64_t{1} << 30);

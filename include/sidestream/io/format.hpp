@@ -58,5 +58,8 @@ const core::Registry<Format>& formats();
 const Format& format_of(const std::string& path);
 /// Opens a file of any format. Local.
 std::unique_ptr<SnapshotFile> open_snapshot_file(const std::string& path);
+/// The same on all ranks: the first reads what is small and tells the others, which open no file until they read cells
+/// or particles. Collective.
+std::unique_ptr<SnapshotFile> open_snapshot_file(const comm::Communicator& comm, const std::string& path);
 
 }  // namespace sidestream::io

@@ -5,11 +5,13 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sidestream/io/file_choice.hpp"
+#include "sidestream/io/open_files.hpp"
 #include "sidestream/mesh/field.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
@@ -64,9 +66,16 @@ std::string to_string(Seal seal);
 /// The description as `sidestream info` tells it: numbers of cells, levels, boxes, particles; names; the moment.
 nlohmann::json to_json(const FileDescription& description);
 
+/// Bytes of a file that stand one behind the other.
+struct FilePlace {
+  std::string path;
+  std::int64_t offset = 0, bytes = 0;
+};
+
 /// A file of a simulation's state opened for reading, of whatever format, on any number of ranks. Opening reads what is
 /// small. Nothing in a file is trusted: damage is a core::Error naming the file and the place. Every member is local,
-/// so that ranks read what they need without each other; wrap calls in `comm.agree_on` where all must succeed.
+/// so that ranks read what they need without each other, one thread of each at a time; wrap calls in `comm.agree_on`
+/// where all must succeed.
 class SnapshotFile {
  public:
   explicit SnapshotFile(FileDescription description) : description_(std::move(description)) {}
@@ -98,15 +107,23 @@ class SnapshotFile {
  protected:
   /// The cells of a box of a level, (z, y, x), checked against what the file keeps of checksums.
   virtual std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const = 0;
+  /// What `read_box` reads, so that boxes that follow each other are read at once; nothing where that is not one piece.
+  virtual std::optional<FilePlace> place_of_box(std::size_t /*field*/, int /*level*/, std::int32_t /*box*/) const {
+    return std::nullopt;
+  }
   /// The share of `rank` of `ranks` of the table of particles, a contiguous part of the file.
   virtual mesh::Particles read_table(int rank, int ranks) const = 0;
 
   FileDescription description_;
+  mutable OpenFiles files_;  ///< with its data
 
  private:
   // The same, of files without a seal only numbers that can be.
   std::vector<double> possible_box(std::size_t field, int level, std::int32_t box) const;
   std::size_t field_number(const std::string& name) const;
+  std::pair<std::size_t, std::optional<FilePlace>> read_at_once(std::size_t field, int level,
+                                                                std::span<const std::int32_t> boxes) const;
+  std::shared_ptr<const core::KnownBytes> read_ahead(const FilePlace& place) const;
   void check_level(int level, const mesh::Box& domain) const;
   std::int64_t copy_level(std::size_t field, int level, mesh::Int3 ratio, mesh::Field<double>& into,
                           int component) const;

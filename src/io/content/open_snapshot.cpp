@@ -100,8 +100,8 @@ void warn_of_lost_seal(const std::string& path) {
 class Source {
  public:
   Source(const comm::Communicator& comm, const std::string& path) : comm_(comm) {
+    file_ = open_snapshot_file(comm, path);
     comm.agree_on([&] {
-      file_ = open_snapshot_file(path);
       if (is_sparse(file_->description()))
         throw core::Error("the file holds a part of the domain only", path,
                           "a plot file or checkpoint holds all of it; `sidestream.open` in Python reads this one");

@@ -6,13 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "io/content/block_copy.hpp"
 #include "io/content/particle_table.hpp"
 #include "io/content/possible_numbers.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/known_bytes.hpp"
 #include "sidestream/core/registry.hpp"
+#include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/sparse.hpp"
 
 namespace sidestream::io {
@@ -121,14 +126,45 @@ std::vector<double> SnapshotFile::possible_box(std::size_t field, int level, std
   return cells;
 }
 
+// How many of `boxes` follow each other in the file, the first and what one read takes, and where they are.
+std::pair<std::size_t, std::optional<FilePlace>> SnapshotFile::read_at_once(std::size_t field, int level,
+                                                                            std::span<const std::int32_t> boxes) const {
+  constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
+  std::optional<FilePlace> all = place_of_box(field, level, boxes.front());
+  std::size_t count = 1;
+  for (; all && count < boxes.size(); ++count) {
+    const std::optional<FilePlace> next = place_of_box(field, level, boxes[count]);
+    if (!next || next->path != all->path || next->offset != all->offset + all->bytes ||
+        all->bytes + next->bytes > most_bytes)
+      break;
+    all->bytes += next->bytes;
+  }
+  return {count, all};
+}
+
+std::shared_ptr<const core::KnownBytes> SnapshotFile::read_ahead(const FilePlace& place) const {
+  const InputFile& file = files_.of(place.path);
+  auto known = std::make_shared<core::KnownBytes>();
+  known->add(place.path, file.size_bytes());
+  known->add(place.path, place.offset, file.bytes(place.offset, place.bytes));
+  return known;
+}
+
 // Copies what `level`, whose cells are `ratio` cells of `into` long, has of `into`. Returns how many cells.
 std::int64_t SnapshotFile::copy_level(std::size_t field, int level, mesh::Int3 ratio, mesh::Field<double>& into,
                                       int component) const {
   const mesh::Layout& source = description_.state.levels[static_cast<std::size_t>(level)];
+  const std::vector<std::int32_t> needed = boxes_needed(source, into, ratio);
   std::int64_t copied = 0;
-  for (const std::int32_t index : boxes_needed(source, into, ratio)) {
-    const std::vector<double> cells = possible_box(field, level, index);
-    copied += copy_box(source.box(index), cells.data(), into, component, ratio);
+  for (std::size_t first = 0, last = 0; first < needed.size(); first = last) {
+    const auto [count, place] = read_at_once(field, level, std::span(needed).subspan(first));
+    last = first + count;
+    std::optional<core::AnsweringReads> ahead;
+    if (count > 1) ahead.emplace(read_ahead(*place));
+    for (std::size_t n = first; n < last; ++n) {
+      const std::vector<double> cells = possible_box(field, level, needed[n]);
+      copied += copy_box(source.box(needed[n]), cells.data(), into, component, ratio);
+    }
   }
   return copied;
 }

@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "io/disk/uninterrupted.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/input_file.hpp"
+#include "sidestream/core/known_bytes.hpp"
 #include "sidestream/core/timer.hpp"
 
 namespace sidestream::io {
@@ -192,7 +194,56 @@ void OutputFile::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail("close the file", path_, errno);
 }
 
+namespace {
+
+class ReadCounts {
+ public:
+  template <typename F>
+  void add(F change) {
+    const std::lock_guard lock(mutex_);
+    change(counts_);
+  }
+  AccessStatistics so_far() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  AccessStatistics counts_;
+};
+
+ReadCounts& read_counts() {
+  static ReadCounts counts;
+  return counts;
+}
+
+}  // namespace
+
+AccessStatistics reads_so_far() {
+  return read_counts().so_far();
+}
+
+AccessStatistics reads_since(const AccessStatistics& before) {
+  AccessStatistics now = reads_so_far();
+  now.files -= before.files;
+  now.reads -= before.reads;
+  now.bytes_read -= before.bytes_read;
+  for (std::size_t bin = 0; bin < AccessStatistics::bins; ++bin) now.read_sizes[bin] -= before.read_sizes[bin];
+  return now;
+}
+
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  if (const auto& answered = core::answered_reads(); answered && answered->has(path_)) {
+    known_ = answered;
+    size_bytes_ = known_->size_bytes(path_);
+    return;
+  }
+  size_bytes_ = open();
+  if (core::KnownBytes* const kept = core::kept_reads()) kept->add(path_, size_bytes_);
+}
+
+std::int64_t InputFile::open() const {
   // Opening a pipe would wait for who writes to it, and opening a device may do something.
   const std::string kind = core::kind_of_no_file(path_);
   if (!kind.empty())
@@ -204,7 +255,8 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
     ::close(std::exchange(descriptor_, -1));
     throw core::Error("this is no regular file", path_, "give the path of a file");
   }
-  size_bytes_ = status.st_size;
+  read_counts().add([](AccessStatistics& counts) { ++counts.files; });
+  return status.st_size;
 }
 
 InputFile::~InputFile() {
@@ -214,6 +266,7 @@ InputFile::~InputFile() {
 InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      known_(std::move(other.known_)),
       size_bytes_(other.size_bytes_) {}
 
 void InputFile::require(std::int64_t offset, std::int64_t count) const {
@@ -223,8 +276,26 @@ void InputFile::require(std::int64_t offset, std::int64_t count) const {
         "the file is truncated or its header damaged; use another copy");
 }
 
+bool InputFile::is_known(std::int64_t offset, std::span<std::byte> bytes) const {
+  if (known_ && known_->copy(path_, offset, bytes)) return true;
+  const auto& answered = core::answered_reads();
+  return answered && answered != known_ && answered->copy(path_, offset, bytes);
+}
+
 void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
-  require(offset, static_cast<std::int64_t>(bytes.size()));
+  require(offset, std::ssize(bytes));
+  if (is_known(offset, bytes)) return;
+  if (descriptor_ < 0 && open() != size_bytes_) {
+    ::close(std::exchange(descriptor_, -1));
+    throw core::Error("the file is not as long as it was when it was opened", path_,
+                      "it is being written or copied: wait, then try again");
+  }
+  read_from_disk(offset, bytes);
+  if (core::KnownBytes* const kept = core::kept_reads()) kept->add(path_, offset, bytes);
+}
+
+void InputFile::read_from_disk(std::int64_t offset, std::span<std::byte> bytes) const {
+  read_counts().add([&](AccessStatistics& counts) { counts.add_read(std::ssize(bytes)); });
   while (!bytes.empty()) {
     const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
     if (count < 0 && errno == EINTR) continue;

@@ -9,6 +9,7 @@
 
 #include "io/content/possible_numbers.hpp"
 #include "io/formats/format_entries.hpp"
+#include "sidestream/comm/read_together.hpp"
 #include "sidestream/core/input_file.hpp"
 
 namespace sidestream::io {
@@ -54,6 +55,18 @@ const Format& format_of(const std::string& path) {
 std::unique_ptr<SnapshotFile> open_snapshot_file(const std::string& path) {
   std::unique_ptr<SnapshotFile> file = format_of(path).open(path);
   require_possible(file->description());
+  return file;
+}
+
+std::unique_ptr<SnapshotFile> open_snapshot_file(const comm::Communicator& comm, const std::string& path) {
+  std::string format;
+  comm.agree_on([&] {
+    if (comm.rank() == 0) format = format_of(path).name;
+  });
+  format = comm.broadcast(format);
+  std::unique_ptr<SnapshotFile> file;
+  comm::read_together(comm, [&] { file = formats().named(format).open(path); });
+  comm.agree_on([&] { require_possible(file->description()); });
   return file;
 }
 

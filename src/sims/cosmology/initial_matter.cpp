@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "sidestream/comm/read_together.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/core/math.hpp"
@@ -276,7 +277,9 @@ void check_initial_file(const CosmologyConfig& config, bool reads_all) {
 InitialMatter read_initial_matter(const comm::Communicator& comm, const CosmologyConfig& config,
                                   const solvers::Background& background, double a) {
   InitialMatter matter;
-  comm.agree_on([&] { matter = read_share(*open_checked(config), config, background, a, comm.rank(), comm.size()); });
+  std::unique_ptr<io::InitialFile> file;
+  comm::read_together(comm, [&] { file = open_checked(config); });
+  comm.agree_on([&] { matter = read_share(*file, config, background, a, comm.rank(), comm.size()); });
   check_ids(comm, matter.particles, config.run.initial_file);
   Masses masses;
   masses.add(matter);

@@ -17,6 +17,7 @@
 #include "sidestream/couple/session.hpp"
 #include "sidestream/couple/steering.hpp"
 #include "sidestream/fft/engine.hpp"
+#include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/open_snapshot.hpp"
@@ -170,11 +171,16 @@ class BetweenSteps {
   // Returns what the triggers remember.
   std::string load(const std::string& path, bool goes_on) {
     const core::Bill::Part part = bill_.part("reading the state", "simulation");
+    const io::AccessStatistics before = io::reads_so_far();
     const mesh::Snapshot state =
         io::open_snapshot(compute_, path, [this](const mesh::Snapshot& file) { return simulation_->blocks_for(file); });
     if (goes_on) take_settings(state);
     simulation_->restore(state);
-    session_.log().write("restart", {{"path", path}, {"step", simulation_->moment().step}});
+    const io::AccessStatistics read = io::total(compute_, io::reads_since(before));
+    session_.log().write("restart",
+                         {{"path", path},
+                          {"step", simulation_->moment().step},
+                          {"read", {{"files", read.files}, {"reads", read.reads}, {"bytes", read.bytes_read}}}});
     say(fmt::format("started from {}", path));
     const auto memory = state.texts.find(triggers_text);
     return memory == state.texts.end() ? "" : memory->second;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "io/containers/hdf5/hdf5_filters.hpp"
+#include "io/containers/hdf5/hdf5_input.hpp"
 #include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/containers/hdf5/hdf5_places.hpp"
 #include "io/disk/commit_record.hpp"
@@ -202,15 +203,6 @@ auto Hdf5Reader::guarded(const std::string& name, F work) const {
 
 namespace {
 
-FileHandle open_hdf5(const std::string& path) {
-  const QuietHdf5 quiet;
-  try {
-    return FileHandle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen");
-  } catch (const core::Error& error) {
-    throw core::Error("this is not a sound HDF5 file: " + error.message(), path);
-  }
-}
-
 std::vector<std::int64_t> shape_of(hid_t dataset) {
   const SpaceHandle space(H5Dget_space(dataset), "H5Dget_space");
   std::vector<hsize_t> shape(
@@ -266,7 +258,7 @@ std::vector<T> read_all(hid_t file, const std::string& name, hid_t type, std::in
 }  // namespace
 
 Hdf5Reader::Hdf5Reader(std::string path)
-    : path_(std::move(path)), size_bytes_(InputFile(path_).size_bytes()), file_(open_hdf5(path_)) {}
+    : path_(std::move(path)), file_(open_hdf5(path_)), size_bytes_(size_bytes_of(file_)) {}
 
 bool Hdf5Reader::has(const std::string& name) const {
   const QuietHdf5 quiet;
@@ -353,6 +345,20 @@ std::vector<std::byte> Hdf5Reader::row_bytes(const std::string& name, ElementTyp
       return bytes.data();
     });
     return bytes;
+  });
+}
+
+std::optional<Hdf5Reader::Bytes> Hdf5Reader::place_of_rows(const std::string& name, std::int64_t first,
+                                                           std::int64_t count) const {
+  return guarded(name, [&]() -> std::optional<Bytes> {
+    const DatasetHandle dataset = open_dataset(file_, name);
+    const haddr_t begin = H5Dget_offset(dataset);
+    const std::vector<std::int64_t> shape = shape_of(dataset);
+    if (begin == HADDR_UNDEF || shape.empty() || shape[0] == 0) return std::nullopt;
+    check_size(shape, size_bytes_);
+    const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
+    const std::int64_t row_bytes = product(shape) / shape[0] * static_cast<std::int64_t>(H5Tget_size(type));
+    return Bytes{static_cast<std::int64_t>(begin) + first * row_bytes, count * row_bytes};
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +58,11 @@ class Hdf5Reader {
   /// Bytes of these rows as they stand in the file, for checksums. `type` must be that of the dataset.
   std::vector<std::byte> row_bytes(const std::string& name, ElementType type, std::int64_t first,
                                    std::int64_t count) const;
+  /// Where these rows stand in the file; nothing where they do not stand one behind the other.
+  struct Bytes {
+    std::int64_t offset = 0, count = 0;
+  };
+  std::optional<Bytes> place_of_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
   /// Names of the links of a group, in the order of their names.
   std::vector<std::string> names(const std::string& group = "/") const;
   hid_t file() const { return file_; }
@@ -68,8 +74,8 @@ class Hdf5Reader {
   std::vector<T> rows(const std::string& name, hid_t type, std::int64_t first, std::int64_t count) const;
 
   std::string path_;
-  std::int64_t size_bytes_ = 0;
   FileHandle file_;
+  std::int64_t size_bytes_ = 0;
 };
 
 }  // namespace sidestream::io

@@ -80,7 +80,7 @@ std::string FilesFile::data_path(std::int64_t file) const {
 
 std::vector<std::byte> FilesFile::checked_bytes(const FilesPlace& place, std::int64_t bytes, std::uint64_t checksum,
                                                 const std::string& what) const {
-  const InputFile file(data_path(place.file));
+  const InputFile& file = files_.of(data_path(place.file));
   std::vector<std::byte> data = file.bytes(place.offset, bytes);
   if (checksum_of(data) != checksum)
     throw core::Error(fmt::format("the checksum of {} is wrong: the data are damaged", what),

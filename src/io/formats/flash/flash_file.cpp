@@ -161,8 +161,14 @@ class FlashFile : public SnapshotFile {
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
+  std::optional<FilePlace> place_of_box(std::size_t field, int level, std::int32_t box) const override;
 
  private:
+  std::int64_t row_of(int level, std::int32_t box) const {
+    return blocks_.rows[static_cast<std::size_t>(level)][static_cast<std::size_t>(box)];
+  }
+  const std::string& array_of(std::size_t field) const { return is_combined_ ? combined_name : variables_[field]; }
+  std::optional<FilePlace> verified_part(std::size_t field, std::int64_t row) const;
   void find_variables();
   void find_particles();
   void find_columns(const std::vector<std::string>& names);
@@ -181,6 +187,7 @@ class FlashFile : public SnapshotFile {
   bool is_combined_ = false;
   ElementType type_ = ElementType::float64;
   std::unique_ptr<Checksums> checksums_, particle_checksums_, id_checksums_;
+  mutable std::vector<bool> is_verified_;  // rows of all variables
   Columns columns_;
   std::size_t properties_ = 0;
   bool has_ids_ = false;
@@ -198,6 +205,7 @@ void FlashFile::find_variables() {
   };
   const auto count = static_cast<std::int64_t>(variables_.size());
   if (count == 0) return;
+  is_verified_.resize(static_cast<std::size_t>(blocks_.count));
   if (is_combined_)
     check_shape(combined_name, {blocks_.count, count});
   else
@@ -206,17 +214,34 @@ void FlashFile::find_variables() {
     checksums_ = std::make_unique<Checksums>(*source_, "checksum", blocks_.count, is_combined_ ? 1 : count);
 }
 
+std::optional<FilePlace> FlashFile::place_of_box(std::size_t field, int level, std::int32_t box) const {
+  const std::int64_t row = row_of(level, box);
+  if (const auto part = verified_part(field, row)) return part;
+  return source_->place_of_rows(array_of(field), row, 1);
+}
+
+// A row of all variables is read whole once, for its checksum, then only what is wanted of it.
+std::optional<FilePlace> FlashFile::verified_part(std::size_t field, std::int64_t row) const {
+  if (!is_combined_ || !is_verified_[static_cast<std::size_t>(row)]) return std::nullopt;
+  std::optional<FilePlace> place = source_->place_of_rows(combined_name, row, 1);
+  if (!place) return std::nullopt;
+  place->bytes /= std::ssize(variables_);
+  place->offset += static_cast<std::int64_t>(field) * place->bytes;
+  return place;
+}
+
 std::vector<double> FlashFile::read_box(std::size_t field, int level, std::int32_t box) const {
-  const std::int64_t row = blocks_.rows[static_cast<std::size_t>(level)][static_cast<std::size_t>(box)];
-  const std::string& name = is_combined_ ? combined_name : variables_[field];
+  const std::int64_t row = row_of(level, box);
+  const std::string& name = array_of(field);
   if (!checksums_ && !is_combined_) return source_->double_rows(name, row, 1);
+  if (const auto part = verified_part(field, row))
+    return reals_in(files_.of(part->path).bytes(part->offset, part->bytes), type_, source_->order());
   const std::vector<std::byte> bytes = source_->row_bytes(name, type_, row, 1);
-  const std::int64_t array = is_combined_ ? 0 : static_cast<std::int64_t>(field);
-  if (checksums_) checksums_->verify(row, array, bytes, name);
-  const auto cells = static_cast<std::size_t>(blocks_.cells.product() * size_of(type_));
-  const std::span<const std::byte> own =
-      is_combined_ ? std::span(bytes).subspan(field * cells, cells) : std::span(bytes);
-  return reals_in(own, type_, source_->order());
+  if (checksums_) checksums_->verify(row, is_combined_ ? 0 : static_cast<std::int64_t>(field), bytes, name);
+  if (!is_combined_) return reals_in(bytes, type_, source_->order());
+  if (checksums_) is_verified_[static_cast<std::size_t>(row)] = true;
+  const std::size_t part = bytes.size() / variables_.size();
+  return reals_in(std::span(bytes).subspan(field * part, part), type_, source_->order());
 }
 
 void FlashFile::find_columns(const std::vector<std::string>& names) {

@@ -92,6 +92,11 @@ class Hdf5FlashSource : public FlashSource {
                                    std::int64_t count) const override {
     return reader_.row_bytes(name, type, first, count);
   }
+  std::optional<FilePlace> place_of_rows(const std::string& name, std::int64_t first,
+                                         std::int64_t count) const override {
+    const auto place = reader_.place_of_rows(name, first, count);
+    return place ? std::optional(FilePlace{path(), place->offset, place->count}) : std::nullopt;
+  }
   ElementType real_type(const std::string& name) const override {
     return with_dataset(reader_, name, [](const DatasetHandle& dataset) {
       const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");

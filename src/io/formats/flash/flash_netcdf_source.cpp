@@ -64,6 +64,11 @@ class NetcdfFlashSource : public FlashSource {
     if (found.type != netcdf_type_of(type)) fail("the array has another type of numbers", name);
     return rows(found, name, first, count);
   }
+  std::optional<FilePlace> place_of_rows(const std::string& name, std::int64_t first,
+                                         std::int64_t count) const override {
+    const NetcdfVariable& found = variable(name);
+    return FilePlace{path(), found.offset + first * row_bytes_of(found), count * row_bytes_of(found)};
+  }
   ElementType real_type(const std::string& name) const override {
     return variable(name).type == NetcdfType::float32 ? ElementType::float32 : ElementType::float64;
   }
@@ -99,9 +104,13 @@ class NetcdfFlashSource : public FlashSource {
     const std::int64_t total = of.shape.empty() ? 1 : of.shape[0];
     if (first < 0 || count < 0 || first > total - count)
       fail(fmt::format("there are no rows {} to {}", first, first + count), name);
+    return file_.bytes(of.offset + first * row_bytes_of(of), count * row_bytes_of(of));
+  }
+
+  static std::int64_t row_bytes_of(const NetcdfVariable& of) {
     std::int64_t row = size_of(of.type);
     for (std::size_t axis = 1; axis < of.shape.size(); ++axis) row *= of.shape[axis];
-    return file_.bytes(of.offset + first * row, count * row);
+    return row;
   }
 
   void take_attributes(const NetcdfAttributes& attributes) {

@@ -23,7 +23,7 @@ std::vector<OwnBlock> own_blocks(const FileContent& content, int rank);
 
 enum class FlashLayout { standard, combined };
 /// Name of the dataset of all variables, (N, nvar, z, y, x).
-inline constexpr const char* combined_name = "unknowns";
+inline const std::string combined_name = "unknowns";
 
 /// The cells: an array a variable (N, z, y, x), or one of all. `content` must outlive the group.
 ArrayGroup flash_cells(const FileContent& content, int rank, FlashLayout layout, ByteOrder order);

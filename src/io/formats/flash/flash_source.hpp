@@ -29,6 +29,9 @@ class FlashSource {
   /// As they stand in the file.
   virtual std::vector<std::byte> row_bytes(const std::string& name, ElementType type, std::int64_t first,
                                            std::int64_t count) const = 0;
+  /// Where these rows stand in the file; nothing where they do not stand one behind the other.
+  virtual std::optional<FilePlace> place_of_rows(const std::string& name, std::int64_t first,
+                                                 std::int64_t count) const = 0;
   /// Of real numbers: float32 or float64.
   virtual ElementType real_type(const std::string& name) const = 0;
   /// A list of short texts, without the blanks they end with.

@@ -85,6 +85,7 @@ FabHeader read_fab_header(const InputFile& file, std::int64_t offset) {
     if (end == std::string::npos) throw std::invalid_argument("no line of text");
     FabHeader header = parse_fab_line(std::string_view(text).substr(0, end));
     header.data_offset = offset + static_cast<std::int64_t>(end) + 1;
+    header.line = text.substr(0, end + 1);
     return header;
   } catch (const std::invalid_argument& problem) {
     throw core::Error(fmt::format("the line before the data of a box is damaged: {}", problem.what()), where(),

@@ -14,6 +14,7 @@ struct FabHeader {
   int components = 0;
   bool is_double = true, is_big_endian = false;
   std::int64_t data_offset = 0;  ///< of the first number in the file
+  std::string line{};            ///< as it stands there
 
   std::int64_t real_bytes() const { return is_double ? 8 : 4; }
 };

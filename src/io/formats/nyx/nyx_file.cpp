@@ -67,13 +67,21 @@ NyxFile::NyxFile(const std::string& path) : SnapshotFile(described(path)) {
   read_nyx_headers(description_, tables_);
 }
 
+const FabHeader& NyxFile::header_of(int level, std::int32_t box, const InputFile& file) const {
+  const auto found = headers_.find({level, box});
+  if (found != headers_.end()) return found->second;
+  const NyxTables::Level& table = tables_.levels[static_cast<std::size_t>(level)];
+  const FabHeader header = read_fab_header(file, table.grids[static_cast<std::size_t>(box)].offset);
+  return headers_.emplace(std::pair(level, box), header).first->second;
+}
+
 std::vector<double> NyxFile::read_box(std::size_t field, int level, std::int32_t box) const {
   const NyxTables::Level& table = tables_.levels[static_cast<std::size_t>(level)];
   const NyxTables::Grid& grid = table.grids[static_cast<std::size_t>(box)];
   const mesh::Box cells = description_.state.levels[static_cast<std::size_t>(level)].box(box);
-  const InputFile file(description_.state.source + "/" + grid.file);
+  const InputFile& file = files_.of(description_.state.source + "/" + grid.file);
   const auto where = [&] { return fmt::format("{}, offset {}", file.path(), grid.offset); };
-  const FabHeader header = read_fab_header(file, grid.offset);
+  const FabHeader& header = header_of(level, box, file);
   if (header.box != cells.grown(table.ghost) || header.components != tables_.components)
     throw core::Error(fmt::format("the data are {} components of {}, not {} of {}", header.components,
                                   to_string(header.box), tables_.components, to_string(cells.grown(table.ghost))),
@@ -81,9 +89,7 @@ std::vector<double> NyxFile::read_box(std::size_t field, int level, std::int32_t
   const std::vector<std::byte> bytes = read_fab_bytes(file, header, static_cast<int>(field));
   if (!table.checksums.empty()) {
     const auto precision = header.is_double ? Precision::double_precision : Precision::single_precision;
-    const std::string line = fab_line(cells, tables_.components, precision);
-    if (file.bytes(grid.offset, header.data_offset - grid.offset).size() != line.size() ||
-        !std::ranges::equal(file.bytes(grid.offset, std::ssize(line)), std::as_bytes(std::span(line))))
+    if (header.line != fab_line(cells, tables_.components, precision))
       throw core::Error("the line before the data of a box is not as it was written", where(), "the file is damaged");
     const auto number = static_cast<std::size_t>(box) * static_cast<std::size_t>(tables_.components) + field;
     check_data(bytes, table.checksums[number],
@@ -152,15 +158,20 @@ std::string NyxFile::particle_data_path(const NyxTables::ParticleGrid& grid) con
 void NyxFile::append_particles(std::size_t grid, std::int64_t start, std::int64_t first, std::int64_t last,
                                mesh::Particles& out) const {
   const NyxTables::ParticleGrid& place = tables_.particle_grids[grid];
-  const InputFile file(particle_data_path(place));
+  const InputFile& file = files_.of(particle_data_path(place));
   const std::int64_t count = last - first, width = 3 + static_cast<std::int64_t>(tables_.particle_reals);
   const std::int64_t real_bytes = tables_.has_double_particles ? 8 : 4, integer_bytes = 4 * tables_.particle_integers;
   const std::int64_t reals_offset = place.offset + place.count * integer_bytes;
-  const auto integers = file.bytes(place.offset + first * integer_bytes, count * integer_bytes);
-  const auto reals = file.bytes(reals_offset + first * width * real_bytes, count * width * real_bytes);
-  if (!tables_.particle_checksums.empty())
-    check_data(file.bytes(place.offset, count * (integer_bytes + width * real_bytes)), tables_.particle_checksums[grid],
-               "the particles of a box", fmt::format("{}, offset {}", file.path(), place.offset));
+  std::vector<std::byte> integers, reals;
+  if (tables_.particle_checksums.empty()) {
+    integers = file.bytes(place.offset + first * integer_bytes, count * integer_bytes);
+    reals = file.bytes(reals_offset + first * width * real_bytes, count * width * real_bytes);
+  } else {  // a whole grid
+    integers = file.bytes(place.offset, count * (integer_bytes + width * real_bytes));
+    check_data(integers, tables_.particle_checksums[grid], "the particles of a box",
+               fmt::format("{}, offset {}", file.path(), place.offset));
+    reals.assign(integers.begin() + count * integer_bytes, integers.end());
+  }
   std::vector<double> values(static_cast<std::size_t>(count * width));
   reals_to_doubles(reals.data(), tables_.has_double_particles, false, count * width, values.data());
   for (std::int64_t p = 0; p < count; ++p) {

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "io/formats/nyx/fab.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 
 namespace sidestream::io {
@@ -52,10 +55,13 @@ class NyxFile final : public SnapshotFile {
 
  private:
   std::string particle_data_path(const NyxTables::ParticleGrid& grid) const;
+  // Of the data of a box.
+  const FabHeader& header_of(int level, std::int32_t box, const InputFile& file) const;
   void append_particles(std::size_t grid, std::int64_t start, std::int64_t first, std::int64_t last,
                         mesh::Particles& out) const;
 
   NyxTables tables_;
+  mutable std::map<std::pair<int, std::int32_t>, FabHeader> headers_;  // of the boxes that were read
 };
 
 bool is_nyx_folder(const std::string& path);

@@ -41,9 +41,10 @@ RawFile::RawFile(IndexReader index, const std::string& path) : RawFile(take_desc
 
 RawFile::RawFile(IndexDescription all, IndexReader& index)
     : SnapshotFile(std::move(all.description)),
+      file_(index.path()),
       real_bytes_(size_of(all.precision)),
       particle_real_bytes_(size_of(all.particle_precision)) {
-  const std::int64_t size = InputFile(index.path()).size_bytes(), begin = (index.end() + 4095) / 4096 * 4096;
+  const std::int64_t size = file_.size_bytes(), begin = (index.end() + 4095) / 4096 * 4096;
   try {
     piece_counts_ = index.take<std::int64_t>(index.root().at("pieces").get<std::int64_t>());
     for (const auto& array : index.root().at("arrays")) {
@@ -65,6 +66,7 @@ RawFile::RawFile(IndexDescription all, IndexReader& index)
     piece_starts_.push_back(total);
     total += count;
   }
+  piece_starts_.push_back(total);
   if (total != description_.particles) index.fail("the pieces are fewer than all particles");
   for (const mesh::Layout& level : description_.state.levels) {
     std::int64_t cells = 0;
@@ -86,7 +88,7 @@ std::int64_t RawFile::offset_of(const std::string& array) const {
 
 void RawFile::take_chunks(const std::string& array, std::vector<std::int64_t> bytes, IndexReader& index) {
   std::int64_t offset = offset_of(array);
-  const std::int64_t size = InputFile(index.path()).size_bytes();
+  const std::int64_t size = file_.size_bytes();
   for (const std::int64_t chunk : bytes) {
     if (chunk < 0 || chunk > size - offset) index.fail("a compressed block lies outside the file");
     chunks_[array].push_back({offset, chunk, true});
@@ -105,25 +107,16 @@ RawFile::Place RawFile::place_of(const std::string& array, std::size_t level, st
   return chunks->second[b];
 }
 
-void RawFile::check(std::span<const std::byte> data, std::int64_t offset, std::int64_t checksum_offset,
+void RawFile::check(std::span<const std::byte> data, std::int64_t offset, const Checksum& of,
                     const std::string& what) const {
-  std::uint64_t checksum = 0;
-  InputFile(description_.state.source).read(checksum_offset, std::as_writable_bytes(std::span(&checksum, 1)));
-  if (checksum_of(data) != checksum)
+  if (checksum_of(data) != checksums_.at(file_, offset_of(of.array), of.number, of.count))
     throw core::Error(fmt::format("the checksum of {} is wrong: the data are damaged", what),
                       fmt::format("{}, offset {}", description_.state.source, offset), "use an earlier file");
 }
 
-std::vector<std::byte> RawFile::checked_bytes(std::int64_t offset, std::int64_t bytes, std::int64_t checksum_offset,
-                                              const std::string& what) const {
-  std::vector<std::byte> data = InputFile(description_.state.source).bytes(offset, bytes);
-  check(data, offset, checksum_offset, what);
-  return data;
-}
-
 std::vector<std::byte> RawFile::cells_at(const Place& place, const core::BlockForm& form,
                                          const std::string& what) const {
-  std::vector<std::byte> bytes = InputFile(description_.state.source).bytes(place.offset, place.bytes);
+  std::vector<std::byte> bytes = file_.bytes(place.offset, place.bytes);
   if (!place.is_compressed) return bytes;
   std::vector<std::byte> cells(form.bytes());
   try {
@@ -135,6 +128,12 @@ std::vector<std::byte> RawFile::cells_at(const Place& place, const core::BlockFo
   return cells;
 }
 
+std::optional<FilePlace> RawFile::place_of_box(std::size_t field, int level, std::int32_t box) const {
+  const auto l = static_cast<std::size_t>(level);
+  const Place place = place_of(raw_name(l, description_.fields[field].name), l, box);
+  return FilePlace{file_.path(), place.offset, place.bytes};
+}
+
 std::vector<double> RawFile::read_box(std::size_t field, int level, std::int32_t box) const {
   const auto l = static_cast<std::size_t>(level);
   const std::string& name = description_.fields[field].name;
@@ -144,38 +143,45 @@ std::vector<double> RawFile::read_box(std::size_t field, int level, std::int32_t
   const std::string what = fmt::format("field `{}`, box {}", name, to_string(cells));
   const std::vector<std::byte> bytes =
       cells_at(place, form_of(cells.extent(), real_bytes_ == 8 ? ElementType::float64 : ElementType::float32), what);
-  check(bytes, place.offset, offset_of(raw_name(l, raw_checksums)) + number * 8, what);
+  const std::int64_t all = std::int64_t{description_.state.levels[l].size()} * std::ssize(description_.fields);
+  check(bytes, place.offset, {raw_name(l, raw_checksums), number, all}, what);
   std::vector<double> values(static_cast<std::size_t>(cells.volume()));
   reals_to_doubles(bytes.data(), real_bytes_ == 8, false, cells.volume(), values.data());
   return values;
 }
 
-void RawFile::append_piece(std::size_t piece, mesh::Particles& out) const {
-  const std::int64_t count = piece_counts_[piece], start = piece_starts_[piece];
-  const auto number = static_cast<std::int64_t>(piece);
-  const std::string what = fmt::format("piece {} of the particles", piece);
-  const std::size_t before = out.size();
-  out.resize(before + static_cast<std::size_t>(count));
-  const auto ids =
-      checked_bytes(offset_of(raw_ids) + start * 8, count * 8, offset_of(raw_id_checksums) + number * 8, what);
-  std::memcpy(out.id.data() + before, ids.data(), ids.size());
-  const std::size_t numbers = 3 + out.attributes.size();
-  for (std::size_t n = 0; n < numbers; ++n) {
-    std::vector<double>& values = n < 3 ? out.position[n] : out.attributes[n - 3].values;
-    const auto bytes =
-        checked_bytes(offset_of(raw_number_name(n)) + start * particle_real_bytes_, count * particle_real_bytes_,
-                      offset_of(raw_number_checksums) +
-                          (number * static_cast<std::int64_t>(numbers) + static_cast<std::int64_t>(n)) * 8,
-                      what);
-    reals_to_doubles(bytes.data(), particle_real_bytes_ == 8, false, count, values.data() + before);
+std::vector<std::byte> RawFile::checked_numbers(const Numbers& of, std::size_t first, std::size_t last) const {
+  const std::int64_t start = piece_starts_[first], offset = offset_of(of.array) + start * of.bytes;
+  std::vector<std::byte> all = file_.bytes(offset, (piece_starts_[last] - start) * of.bytes);
+  for (std::size_t piece = first; piece < last; ++piece) {
+    const std::int64_t before = (piece_starts_[piece] - start) * of.bytes;
+    const auto own = std::span(all).subspan(static_cast<std::size_t>(before),
+                                            static_cast<std::size_t>(piece_counts_[piece] * of.bytes));
+    const Checksum checksum{of.checksums, static_cast<std::int64_t>(piece) * of.width + of.column,
+                            std::ssize(piece_counts_) * of.width};
+    check(own, offset + before, checksum, fmt::format("piece {} of the particles", piece));
   }
+  return all;
 }
 
 mesh::Particles RawFile::read_table(int rank, int ranks) const {
   mesh::Particles out = description_.no_particles;
   const std::size_t total = piece_counts_.size();
   const auto begin_of = [&](int r) { return total * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks); };
-  for (std::size_t piece = begin_of(rank); piece < begin_of(rank + 1); ++piece) append_piece(piece, out);
+  const std::size_t first = begin_of(rank), last = begin_of(rank + 1);
+  if (first == last) return out;
+  out.resize(static_cast<std::size_t>(piece_starts_[last] - piece_starts_[first]));
+  const std::vector<std::byte> ids = checked_numbers({raw_ids, raw_id_checksums}, first, last);
+  std::memcpy(out.id.data(), ids.data(), ids.size());
+  const std::size_t numbers = 3 + out.attributes.size();
+  for (std::size_t n = 0; n < numbers; ++n) {
+    std::vector<double>& values = n < 3 ? out.position[n] : out.attributes[n - 3].values;
+    const std::vector<std::byte> bytes =
+        checked_numbers({raw_number_name(n), raw_number_checksums, static_cast<std::int64_t>(numbers),
+                         static_cast<std::int64_t>(n), particle_real_bytes_},
+                        first, last);
+    reals_to_doubles(bytes.data(), particle_real_bytes_ == 8, false, std::ssize(values), values.data());
+  }
   return out;
 }
 

@@ -2,11 +2,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "io/disk/stored_checksums.hpp"
 #include "io/formats/index_text.hpp"
+#include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 
 namespace sidestream::io {
@@ -31,6 +34,7 @@ class RawFile final : public SnapshotFile {
 
  protected:
   std::vector<double> read_box(std::size_t field, int level, std::int32_t box) const override;
+  std::optional<FilePlace> place_of_box(std::size_t field, int level, std::int32_t box) const override;
 
  private:
   RawFile(IndexReader index, const std::string& path);
@@ -45,17 +49,27 @@ class RawFile final : public SnapshotFile {
   std::int64_t offset_of(const std::string& array) const;
   // The cells of a box, as many bytes as they are.
   std::vector<std::byte> cells_at(const Place& place, const core::BlockForm& form, const std::string& what) const;
-  void check(std::span<const std::byte> data, std::int64_t offset, std::int64_t checksum_offset,
-             const std::string& what) const;
-  std::vector<std::byte> checked_bytes(std::int64_t offset, std::int64_t bytes, std::int64_t checksum_offset,
-                                       const std::string& what) const;
-  void append_piece(std::size_t piece, mesh::Particles& out) const;
+  // Number `number` of the `count` of an array.
+  struct Checksum {
+    std::string array;
+    std::int64_t number = 0, count = 0;
+  };
+  void check(std::span<const std::byte> data, std::int64_t offset, const Checksum& of, const std::string& what) const;
+  // Of particles: one of their numbers, or their ids, in a share of the pieces; the checksum of piece p is number
+  // p * width + column.
+  struct Numbers {
+    std::string array, checksums;
+    std::int64_t width = 1, column = 0, bytes = 8;
+  };
+  std::vector<std::byte> checked_numbers(const Numbers& of, std::size_t first, std::size_t last) const;
 
+  InputFile file_;
   std::int64_t real_bytes_, particle_real_bytes_;
   std::map<std::string, std::int64_t> offsets_;            // of arrays in the file
   std::map<std::string, std::vector<Place>> chunks_;       // of compressed arrays, by box
   std::vector<std::vector<std::int64_t>> cells_before_;    // [level][box]
-  std::vector<std::int64_t> piece_counts_, piece_starts_;  // of particles
+  std::vector<std::int64_t> piece_counts_, piece_starts_;  // of particles; starts of one more
+  mutable StoredChecksums checksums_;
 };
 
 bool is_raw_file(const std::string& path);
