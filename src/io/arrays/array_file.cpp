@@ -382,6 +382,7 @@ AccessStatistics write_array_file_in_place(const comm::Communicator& comm, const
   trial.remove();
   AccessStatistics statistics = ArrayFileWriter(comm, path, file, tuned.options)();
   statistics.chosen = tuned.name;
+  statistics.chosen_because = tuned.reason;
   return statistics;
 }
 
