@@ -92,6 +92,7 @@ class Hdf5FlashSource : public FlashSource {
                                    std::int64_t count) const override {
     return reader_.row_bytes(name, type, first, count);
   }
+  std::string path_of(const std::string& name, std::int64_t row) const override { return reader_.path_of(name, row); }
   ElementType real_type(const std::string& name) const override {
     return with_dataset(reader_, name, [](const DatasetHandle& dataset) {
       const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");

@@ -64,6 +64,7 @@ class NetcdfFlashSource : public FlashSource {
     if (found.type != netcdf_type_of(type)) fail("the array has another type of numbers", name);
     return rows(found, name, first, count);
   }
+  std::string path_of(const std::string&, std::int64_t) const override { return path(); }
   ElementType real_type(const std::string& name) const override {
     return variable(name).type == NetcdfType::float32 ? ElementType::float32 : ElementType::float64;
   }
