@@ -252,6 +252,8 @@ int main(int argc, char** argv) {
                  "how the fields are compressed: zstd, or FIELD=\"zfp 1e-3\" for one (default: not at all)");
   converts.number("--block", arguments.block, "cells a side of the blocks (default: those of the file)", 0);
   converts.word("--method", arguments.options.method, "how the data reach the disk");
+  converts.number("--files", arguments.options.files,
+                  "in formats of one HDF5 file: into so many parts of it; of many: so many at the same time", 0);
   converts.flag("--overwrite", arguments.overwrite, "replace what has the name of the output");
 
   apps::CommandLine& verifies = line.command("verify", "read everything and check every checksum");

@@ -32,22 +32,35 @@ class Measurement {
     Trial trial{candidate.name, std::numeric_limits<double>::infinity(), 0};
     if (best_s_ < std::numeric_limits<double>::infinity() && is_spent()) return trial;
     std::function<void()> work;
+    double first_s = 0.0;
     trial.problem = problem_of(comm_, [&] {
       work = candidate.prepare();
+      const double before_s = effort_.now_s();
       work();
+      first_s = effort_.now_s() - before_s;
     });
+    ++runs_;
     if (!trial.problem.empty()) return trial;
-    while (trial.repeats < effort_.repeats && (trial.repeats == 0 || !is_spent())) {
-      trial.best_s = std::min(trial.best_s, slowest_time(work));
-      ++trial.repeats;
-      if (trial.best_s > effort_.drop_ratio * best_s_) break;
+    if (!effort_.is_warmed_up) count(trial, comm_.max(first_s));
+    while (trial.repeats < effort_.repeats && !is_far_behind(trial) && (trial.repeats == 0 || !is_spent())) {
+      ++runs_;
+      count(trial, slowest_time(work));
     }
     best_s_ = std::min(best_s_, trial.best_s);
     return trial;
   }
 
  private:
-  bool is_spent() const { return comm_.max(effort_.now_s() - began_s_) > effort_.budget_s; }
+  static void count(Trial& trial, double seconds) {
+    trial.best_s = std::min(trial.best_s, seconds);
+    ++trial.repeats;
+  }
+  bool is_far_behind(const Trial& trial) const {
+    return trial.repeats > 0 && trial.best_s > effort_.drop_ratio * best_s_;
+  }
+  bool is_spent() const {
+    return runs_ >= effort_.most_runs || comm_.max(effort_.now_s() - began_s_) > effort_.budget_s;
+  }
 
   double slowest_time(const std::function<void()>& work) const {
     comm_.barrier();
@@ -59,6 +72,7 @@ class Measurement {
   const comm::Communicator& comm_;
   const TuningEffort& effort_;
   double began_s_;
+  int runs_ = 0;
   double best_s_ = std::numeric_limits<double>::infinity();
 };
 

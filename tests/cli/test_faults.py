@@ -144,25 +144,25 @@ def go_on(place: Place, out: str, *words: str, undisturbed: str) -> int:
     return step_of(newest) if newest else 0
 
 
-# Formats in which a rank writes by itself what is as small as here.
-WRITTEN_BY = {0: "sidestream", 1: "files"}
-
-
-def written_by(rank: int) -> tuple[str, str]:
-    """The words for a run whose checkpoints a rank writes to."""
-    return "--set", f"output.checkpoint.format={WRITTEN_BY[rank]}"
+# Checkpoints to which a rank writes by itself what is as small as here: rank and words of the run.
+WRITTEN_BY: dict[str, tuple[int, tuple[str, ...]]] = {
+    "one_file": (0, ("--set", "output.checkpoint.format=sidestream")),
+    "many_files": (1, ("--set", "output.checkpoint.format=files")),
+    "master": (0, ("--set", "output.checkpoint.files=2")),
+    "part": (1, ("--set", "output.checkpoint.files=2")),
+}
 
 
 @pytest.fixture(scope="module")
-def calls_of_ranks(place: Place) -> dict[int, int]:
-    """The calls on files that each rank makes in an undisturbed run `counted_RANK`."""
+def calls_of_ranks(place: Place) -> dict[str, int]:
+    """The calls on files that the rank makes in an undisturbed run `counted_NAME`."""
     calls = {}
-    for rank in range(RANKS):
-        count = place.folder / f"count_{rank}"
+    for name, (rank, words) in WRITTEN_BY.items():
+        count = place.folder / f"count_{name}"
         layer = {"SIDESTREAM_IO_COUNT": str(count), "SIDESTREAM_IO_CALLS": "all"}
-        done = place.run(f"counted_{rank}", *written_by(rank), layer=layer)
+        done = place.run(f"counted_{name}", *words, layer=layer)
         assert done.returncode == 0, done.stderr
-        calls[rank] = int(json.loads(Path(f"{count}.{rank}.json").read_text())["matching_calls"])
+        calls[name] = int(json.loads(Path(f"{count}.{rank}.json").read_text())["matching_calls"])
     return calls
 
 
@@ -176,24 +176,25 @@ def every(calls: int) -> list[int]:
 
 @pytest.mark.parametrize("chosen", [sample, *slow(every)])
 @pytest.mark.parametrize("fault", ["kill", "torn"])
-@pytest.mark.parametrize("rank", range(RANKS))
+@pytest.mark.parametrize("name", ["one_file", "many_files", "part", *slow("master")])
 def test_a_rank_killed_at_any_call_loses_nothing(
-    place: Place, calls_of_ranks: dict[int, int], rank: int, fault: str, chosen: Callable[[int], list[int]]
+    place: Place, calls_of_ranks: dict[str, int], name: str, fault: str, chosen: Callable[[int], list[int]]
 ) -> None:
-    calls = calls_of_ranks[rank]
+    calls = calls_of_ranks[name]
+    rank, words = WRITTEN_BY[name]
     came_back = []
     for n in chosen(calls):
         shutil.rmtree(place.folder / "killed", ignore_errors=True)
         layer = {"SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": str(n)}
         layer |= {"SIDESTREAM_IO_RANK": str(rank), "SIDESTREAM_IO_CALLS": "all"}
 
-        done = place.run("killed", *written_by(rank), layer=layer)
+        done = place.run("killed", *words, layer=layer)
 
         if done.returncode == 0:  # what is told along the way varies a little
             assert n > 0.9 * calls, f"nothing happened at call {n} of {calls}"
-            expect_as_undisturbed(place, "killed", f"counted_{rank}")
+            expect_as_undisturbed(place, "killed", f"counted_{name}")
         else:
-            came_back.append(go_on(place, "killed", *written_by(rank), undisturbed=f"counted_{rank}"))
+            came_back.append(go_on(place, "killed", *words, undisturbed=f"counted_{name}"))
     assert came_back[0] == 0, "what was there before the first call?"
     assert came_back[-1] >= LAST_STEP - 1, f"only the checkpoint of step {came_back[-1]} was committed at the end"
 

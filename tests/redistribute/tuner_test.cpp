@@ -78,6 +78,19 @@ TEST(Tuner, LeavesOutWhatItsBudgetDoesNotReach) {
   EXPECT_THAT(shop.calls, testing::ElementsAre(5, 2, 0));
 }
 
+TEST(Tuner, DoesNoMoreThanItMayHoweverLittleTimeItTakes) {
+  Workshop shop;
+  for (const char* name : {"first", "second", "third", "fourth"}) shop.add(name, 1.0);
+  TuningEffort effort = shop.effort();
+  effort.repeats = 2;
+  effort.most_runs = 5;
+  effort.is_warmed_up = false;
+
+  tune(world(), shop.candidates, effort);
+
+  EXPECT_THAT(shop.calls, testing::ElementsAre(2, 2, 1, 0));
+}
+
 TEST(Tuner, TriesTheFirstWhateverItsBudget) {
   Workshop shop;
   shop.add("first", 1.0);

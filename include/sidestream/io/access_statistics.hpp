@@ -34,8 +34,9 @@ struct AccessStatistics {
   double wait_s = 0.0;      ///< until what was sent has arrived
   /// Of buffers beside the state that is written, at most.
   std::int64_t memory_bytes = 0;
-  std::int64_t stripes = 0;  ///< that were asked for and given
-  std::string chosen{};      ///< by the method `tuned`: its way of writing
+  std::int64_t stripes = 0;      ///< that were asked for and given
+  std::string chosen{};          ///< by the method `tuned`: its way of writing
+  std::string chosen_because{};  ///< and why: "the fastest in 8 trials"
 
   void add_write(std::int64_t bytes);
   void add_read(std::int64_t bytes);

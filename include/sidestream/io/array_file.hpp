@@ -20,12 +20,25 @@ std::int64_t size_of(ElementType type);
 
 struct Chunks;
 
+/// Rows that follow each other.
+struct RowRange {
+  std::int64_t first = 0, count = 0;
+};
+
+/// Rows of an array that lie in another file of the folder, in one of its arrays, one behind the other.
+struct RowsElsewhere {
+  std::string file, array;
+  std::vector<RowRange> rows;  ///< ascending
+};
+using Spread = std::vector<RowsElsewhere>;
+
 /// An array of a file: rows of equal shape, one behind the other without gaps.
 struct Array {
   std::string name;  ///< in HDF5 with its groups: "Level0/CellData/density"
   ElementType type = ElementType::float64;
   std::vector<std::int64_t> row_shape;     ///< of a row, slowest axis first; empty: a number a row
   std::shared_ptr<const Chunks> chunks{};  ///< of an array that is compressed; its rows are words of 8 bytes then
+  std::shared_ptr<const Spread> spread{};  ///< of an array that takes no room in the file and only shows rows of others
 
   std::int64_t row_elements() const;
   std::int64_t row_bytes() const { return row_elements() * size_of(type); }
@@ -100,8 +113,10 @@ struct ArrayFile {
 
 /// How arrays reach the disk.
 struct WriteOptions {
-  std::string method;      ///< of `write_methods`; empty: the engine's choice
-  int files = 128;         ///< formats of many files: so many are written at the same time
+  std::string method;  ///< of `write_methods`; empty: the engine's choice
+  /// Formats of many files: so many are written at the same time, 0: 128. HDF5 files: so many parts behind a master,
+  /// at most one a rank; 0 or 1: one file.
+  int files = 0;
   int ranks_per_file = 1;  ///< format `files`: so many write to a data file, in turn; 0: a row of a square of ranks
   int aggregators = 0;     ///< ranks that write in aggregated methods; 0: chosen
   std::int64_t buffer_bytes = std::int64_t{16} << 20;  ///< of an aggregator, at a time
@@ -109,10 +124,13 @@ struct WriteOptions {
   std::int64_t stripe_bytes = 0;  ///< on each of them, at a time; 0: its own choice
   bool is_durable = true;         ///< brought to the disk before it gets its name
   bool is_verified = false;       ///< rows are read back and compared, as always by methods that hide failures
+
+  int files_at_once() const { return files > 0 ? files : 128; }
 };
 
 /// Writes `file` at `path` by `options.method`: under a temporary name, room reserved first, closed by a commit record,
-/// brought to the disk, then renamed. Collective on `comm`. When one rank fails, all throw its
+/// brought to the disk, then renamed. With several `options.files` it is a folder with a master and parts, that appears
+/// as one. Collective on `comm`. When one rank fails, all throw its
 /// core::Error and nothing is left. Returns this rank's statistics.
 AccessStatistics write_array_file(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
                                   const WriteOptions& options);

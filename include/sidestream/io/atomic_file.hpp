@@ -105,8 +105,8 @@ void sync_folder(const std::string& folder);
 /// Gives the complete file `temporary` the name `path`, replacing what is there, durably.
 void move_file_into_place(const std::string& temporary, const std::string& path);
 
-/// Moves the complete folder `temporary` to `path`, replacing what is there in one step where the system can; durably,
-/// unless told not to wait for the disk.
+/// Moves the complete folder (or, where a folder is replaced, file) `temporary` to `path`, replacing what is there in
+/// one step where the system can; durably, unless told not to wait for the disk.
 void move_folder_into_place(const std::string& temporary, const std::string& path, bool is_durable = true);
 
 /// Creates a folder and its parents; throws core::Error with the system's reason.

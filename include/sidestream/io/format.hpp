@@ -50,6 +50,9 @@ struct Format {
   std::vector<std::string> write_keys{};  ///< of `files` and `ranks_per_file` of WriteOptions, those that count
   bool compresses = false;                ///< whether it holds compressed cells
   bool takes_any_boxes = true;            ///< rather than boxes of equal size alone
+
+  /// Whether one of the `write_keys` changes anything.
+  bool follows(std::string_view key) const;
 };
 
 /// All formats there are. Of two that recognise a file the first counts.

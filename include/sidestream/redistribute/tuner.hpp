@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,9 +26,11 @@ double wall_clock_s();
 
 /// How much is measured, and by which clock.
 struct TuningEffort {
-  int repeats = 5;          ///< after a first time that does not count
-  double drop_ratio = 1.5;  ///< dropped after one repeat that took so many times the best of the others
-  double budget_s = 2.0;    ///< of wall time; candidates that are not reached before it is spent are left out
+  int repeats = 5;           ///< that count
+  bool is_warmed_up = true;  ///< by a first time that does not count
+  double drop_ratio = 1.5;   ///< dropped after one repeat that took so many times the best of the others
+  double budget_s = 2.0;     ///< of wall time; candidates that are not reached before it is spent are left out
+  int most_runs = std::numeric_limits<int>::max();  ///< of all candidates together, whether they count or not
   std::function<double()> now_s = wall_clock_s;
 };
 

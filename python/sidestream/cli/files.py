@@ -39,6 +39,15 @@ def convert(
         str | None,
         typer.Option("--method", metavar="NAME", help="How the data reach the disk (default: the format's choice)."),
     ] = None,
+    files: Annotated[
+        int | None,
+        typer.Option(
+            "--files",
+            metavar="COUNT",
+            help="Of one HDF5 file, so many parts; in formats of many files, so many at the same time.",
+            show_default=False,
+        ),
+    ] = None,
     compress: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,13 +74,24 @@ def convert(
       sidestream convert runs/demo/plt00120 demo_hdf5_plt_cnt_0120 --format flash
       sidestream convert sedov_hdf5_chk_0010 plt00010 --format nyx -n 4
       sidestream convert chk00050.hdf5_chk small --format nyx --fields density,Temp --precision single
+      sidestream convert chk00050.hdf5_chk big.hdf5_chk --format sidestream --files 4 -n 4
       sidestream convert plt00120 small.raw --format raw --compress density="zfp 1e-3 relative",zstd
     """
     from ..files.description import print_description
     from ..launch import conversion
 
     request = conversion.Conversion(
-        source, target, form, _names(fields), _names(species), precision, block, method, overwrite, _names(compress)
+        source,
+        target,
+        form,
+        _names(fields),
+        _names(species),
+        precision,
+        block,
+        method,
+        overwrite,
+        _names(compress),
+        files,
     )
     with console.status(f"converting {source}") as tell:
         report = conversion.convert(request, count_of(ranks), launcher, tell)

@@ -31,6 +31,7 @@ class Conversion:
     method: str | None = None
     overwrite: bool = False
     compress: Sequence[str] = ()
+    files: int | None = None
 
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-files`."""
@@ -38,6 +39,7 @@ class Conversion:
         words += ["--format", self.format, "--precision", self.precision]
         words += ["--block", str(self.block)] if self.block is not None else []
         words += ["--method", self.method] if self.method is not None else []
+        words += ["--files", str(self.files)] if self.files is not None else []
         words += ["--overwrite"] * self.overwrite
         words += ["--fields", *self.fields] if self.fields else []
         words += ["--compress", *self.compress] if self.compress else []

@@ -10,7 +10,9 @@
 
 #include "io/arrays/compressed_arrays.hpp"
 #include "io/arrays/memory_file.hpp"
+#include "io/arrays/split_file.hpp"
 #include "io/arrays/table_image.hpp"
+#include "io/disk/atomic_folder.hpp"
 #include "io/disk/commit_record.hpp"
 #include "io/disk/stripes.hpp"
 #include "io/methods/aggregated/tuned_writing.hpp"
@@ -382,11 +384,22 @@ AccessStatistics write_array_file_in_place(const comm::Communicator& comm, const
   trial.remove();
   AccessStatistics statistics = ArrayFileWriter(comm, path, file, tuned.options)();
   statistics.chosen = tuned.name;
+  statistics.chosen_because = tuned.reason;
   return statistics;
 }
 
 AccessStatistics write_array_file(const comm::Communicator& comm, const std::string& path, const ArrayFile& file,
                                   const WriteOptions& options) {
+  if (options.files > 1 && file.container != Container::hdf5)
+    throw core::Error("only HDF5 files can be divided into several", path, "leave `files` out, or take another format");
+  if (const int parts = std::min(options.files, comm.size()); parts > 1) {
+    AccessStatistics statistics;
+    write_folder_atomically(
+        comm, path,
+        [&](const std::string& folder) { statistics = write_split_file(comm, folder, file, parts, options); },
+        options.is_durable);
+    return statistics;
+  }
   const std::string temporary = temporary_name(path);
   try {
     AccessStatistics statistics = write_array_file_in_place(comm, temporary, file, options);

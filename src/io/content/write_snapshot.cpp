@@ -1,11 +1,14 @@
 #include "sidestream/io/write_snapshot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "io/content/chosen_species.hpp"
 #include "io/content/file_content.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/format.hpp"
 
@@ -40,6 +43,9 @@ CopiedLevels copy_of(const mesh::Snapshot& snapshot, const std::string& name) {
 
 AccessStatistics write_snapshot(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
                                 const FileChoice& choice, const std::string& path) {
+  if (choice.options.files > 0 && !choice.format->follows("files"))
+    throw core::Error(fmt::format("`files` has no effect in the format `{}`", choice.format->name), path,
+                      "leave it out, or take another format");
   return choice.format->write(comm, path, content_of(comm, snapshot, choice), choice.options);
 }
 

@@ -56,6 +56,7 @@ AccessStatistics& AccessStatistics::operator+=(const AccessStatistics& other) {
   memory_bytes = std::max(memory_bytes, other.memory_bytes);
   stripes = std::max(stripes, other.stripes);
   if (chosen.empty()) chosen = other.chosen;
+  if (chosen_because.empty()) chosen_because = other.chosen_because;
   return *this;
 }
 
@@ -81,6 +82,7 @@ AccessStatistics total(const comm::Communicator& comm, const AccessStatistics& o
   all.memory_bytes = comm.max(own.memory_bytes);
   all.stripes = comm.max(own.stripes);
   all.chosen = own.chosen;
+  all.chosen_because = own.chosen_because;
   all.verify_s = comm.max(own.verify_s);
   return all;
 }
@@ -106,6 +108,7 @@ nlohmann::json to_json(const AccessStatistics& statistics) {
                       {"stripes", statistics.stripes},
                       {"verify_s", statistics.verify_s}};
   if (!statistics.chosen.empty()) json["chosen"] = statistics.chosen;
+  if (!statistics.chosen_because.empty()) json["chosen_because"] = statistics.chosen_because;
   return json;
 }
 

@@ -105,7 +105,7 @@ void write_file_atomically(const std::string& path, std::string_view text) {
 }
 
 void move_file_into_place(const std::string& temporary, const std::string& path) {
-  if (fs::is_directory(path)) remove_all(path);
+  if (fs::is_directory(path)) return move_folder_into_place(temporary, path);
   if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename the finished file to its name", path, errno);
   sync_folder(folder_of(path));
 }
@@ -338,7 +338,7 @@ void sync_folder(const std::string& folder) {
 void move_folder_into_place(const std::string& temporary, const std::string& path, bool is_durable) {
   std::string earlier;
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+    if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR && errno != EISDIR)
       fail("rename the finished folder to its name", path, errno);
     // Something is there: swap the two names in one step where the file system can, else move the old one aside first.
     earlier = temporary;

@@ -37,6 +37,10 @@ const core::Registry<Format>& formats() {
   return all;
 }
 
+bool Format::follows(std::string_view key) const {
+  return std::ranges::find(write_keys, key) != write_keys.end();
+}
+
 const Format& format_of(const std::string& path) {
   std::error_code error;  // such as that of a link that leads to itself
   if (!std::filesystem::exists(path, error))

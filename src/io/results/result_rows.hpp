@@ -8,17 +8,13 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/io/array_file.hpp"
 #include "sidestream/mesh/result.hpp"
 
 namespace sidestream::io {
 
 // The columns of a result file whose rows are spread over ranks: contiguous in the file, so that each rank writes and
 // reads its own rows at a known place.
-
-/// Consecutive rows of a table.
-struct RowRange {
-  std::int64_t first = 0, count = 0;
-};
 
 /// A distributed column as it stands in a file.
 struct SpreadColumn {

@@ -81,8 +81,10 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
       .doc("ranks that write in aggregated methods; 0: chosen");
   add_stripe_options(table, &Output::stripes, &Output::stripe_bytes);
   table.option("files", &Output::files, standard.files)
-      .at_least(1)
-      .doc("in formats of many files: so many are written at the same time");
+      .at_least(0)
+      .doc(
+          "in formats of many files: so many are written at the same time, 0: 128; in those of one HDF5 file: so many "
+          "parts of it, at most one a rank");
   table.option("ranks_per_file", &Output::ranks_per_file, standard.ranks_per_file)
       .at_least(0)
       .doc("in the format `files`: so many write to a data file, in turn; 0: a row of a square of them");
@@ -158,16 +160,13 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
 // Keys that are not as they are by default and change nothing.
 void check_write_keys(const core::Node& node, const io::Format& format, const Output& output) {
   const io::WriteOptions standard;
-  const auto follows = [&](const char* key) {
-    return std::ranges::find(format.write_keys, key) != format.write_keys.end();
-  };
   struct Key {
     const char* name;
     bool is_idle;
   };
   for (const auto& [name, is_idle] :
-       {Key{"files", output.files != standard.files && !follows("files")},
-        Key{"ranks_per_file", output.ranks_per_file != standard.ranks_per_file && !follows("ranks_per_file")},
+       {Key{"files", output.files != standard.files && !format.follows("files")},
+        Key{"ranks_per_file", output.ranks_per_file != standard.ranks_per_file && !format.follows("ranks_per_file")},
         Key{"stripes", output.stripes > 0 && format.methods.empty()},
         Key{"aggregators", output.aggregators != standard.aggregators && format.methods.empty()}})
     if (is_idle)

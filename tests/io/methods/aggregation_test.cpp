@@ -133,6 +133,37 @@ TEST(Aggregation, WritesWholeUnitsEachByOneRankInFewWrites) {
   EXPECT_LE(all.memory_bytes, 6 * (16 << 10) + 2 * 8000 + bytes / comm.size());
 }
 
+// Rows of 32 KiB: by themselves small, together more than a large piece.
+TEST(Engine, GathersManySmallPiecesHoweverMuchARankHas) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  if (comm.size() == 1) GTEST_SKIP() << "one rank has all, in one piece";
+  const TemporaryFolder folder(comm);
+  const Sample sample = sample_of(comm, 1, 64, 4096);
+
+  const io::AccessStatistics all =
+      total(comm, io::write_array_file(comm, folder / "file", sample.file, {.method = "engine", .is_durable = false}));
+
+  EXPECT_LE(all.writes, 4 * comm.size()) << "of " << 64 * comm.size() << " pieces";
+}
+
+TEST(Engine, LeavesLargePiecesToTheirRanks) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  Sample sample = sample_of(comm, 1, 64, 4096);
+  io::ArrayGroup& group = sample.file.groups[0];
+  for (std::size_t r = 0; r < group.runs.size(); ++r) {  // those of a rank follow each other
+    const std::int64_t row = 64 * comm.rank() + static_cast<std::int64_t>(r);
+    group.runs[r] = {row, row, 1};
+  }
+  if (io::file_system_of(folder.path(), false).has_large_units()) GTEST_SKIP() << "these are small on this file system";
+
+  const io::AccessStatistics all =
+      total(comm, io::write_array_file(comm, folder / "file", sample.file, {.method = "engine", .is_durable = false}));
+
+  EXPECT_LE(all.writes, comm.size() + 3) << "a piece each, and the tables";
+  EXPECT_EQ(all.memory_bytes, 0) << "no windows are filled";
+}
+
 TEST(Aggregation, EveryRunIsPackedOnceHoweverManyWindowsHaveAPartOfIt) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   const TemporaryFolder folder(comm);

@@ -31,7 +31,7 @@ class TunedWriting : public testing::Test {
     return io::tuned_writing(comm_, folder_ / "to come", bytes, options, [this](const io::WriteOptions& way) {
       ++trials_;
       if (is_full_) comm_.agree_on([] { throw core::Error("the disk is full"); });
-      const bool is_fast = way.method == "aggregated" && way.aggregators == 1 && way.buffer_bytes == 4 * mebibyte;
+      const bool is_fast = way.method == "aggregated" && way.aggregators == 1 && way.buffer_bytes == 16 * mebibyte;
       std::this_thread::sleep_for(std::chrono::milliseconds(is_fast ? 0 : 20));
     });
   }
@@ -48,21 +48,34 @@ class TunedWriting : public testing::Test {
 TEST_F(TunedWriting, TheFastestWayIsTakenAndKept) {
   const io::TunedWriting found = tuned(100 * mebibyte);
 
-  EXPECT_EQ(found.name, world_.size() == 1 ? "engine" : "aggregated, 1 writer, 4 MiB");
+  EXPECT_EQ(found.name, world_.size() == 1 ? "engine" : "aggregated, 1 writer, 16 MiB");
   EXPECT_EQ(found.options.method, world_.size() == 1 ? "engine" : "aggregated");
   if (world_.size() == 1) return;
   EXPECT_EQ(found.options.aggregators, 1);
-  EXPECT_EQ(found.options.buffer_bytes, 4 * mebibyte);
-  EXPECT_THAT(wisdom(), testing::HasSubstr("aggregated, 1 writer, 4 MiB"));
+  EXPECT_EQ(found.options.buffer_bytes, 16 * mebibyte);
+  EXPECT_LE(trials_, 8);
+  EXPECT_EQ(found.reason, "the fastest in " + std::to_string(trials_) + " trials");
+  EXPECT_THAT(wisdom(), testing::HasSubstr("aggregated, 1 writer, 16 MiB"));
   EXPECT_THAT(wisdom(), testing::HasSubstr(io::name_of_file_system(folder_.path())));
   EXPECT_NE(io::name_of_file_system(folder_.path()), "unknown");
 
   const int measured = trials_;
   EXPECT_EQ(tuned(100 * mebibyte).name, found.name);
-  EXPECT_EQ(tuned(101 * mebibyte).name, found.name) << "of about the same size";
+  for (const std::int64_t neighbour : {64, 300, 511}) EXPECT_EQ(tuned(neighbour * mebibyte).name, found.name);
+  EXPECT_EQ(tuned(511 * mebibyte).reason, "known from earlier trials");
   EXPECT_EQ(trials_, measured);
-  tuned(1000 * mebibyte);
-  EXPECT_GT(trials_, measured) << "another size";
+  tuned(512 * mebibyte);
+  EXPECT_GT(trials_, measured) << "another class of sizes";
+  EXPECT_LE(trials_, measured + 8);
+}
+
+TEST_F(TunedWriting, SmallFilesAreNotWorthATrial) {
+  const io::TunedWriting found = tuned(64 * mebibyte - 1);
+
+  EXPECT_EQ(found.name, "engine");
+  EXPECT_EQ(found.reason, "below 64 MiB nothing is tried");
+  EXPECT_EQ(trials_, 0);
+  EXPECT_EQ(wisdom(), "");
 }
 
 TEST_F(TunedWriting, WhatIsSaidStays) {
@@ -78,7 +91,10 @@ TEST_F(TunedWriting, WhatIsSaidStays) {
 TEST_F(TunedWriting, WhereNothingCanBeTriedTheEngineWritesAndNothingIsKept) {
   is_full_ = true;
 
-  EXPECT_EQ(tuned(5 * mebibyte).name, "engine");
+  const io::TunedWriting found = tuned(5000 * mebibyte);
+
+  EXPECT_EQ(found.name, "engine");
+  EXPECT_EQ(found.reason, world_.size() > 1 ? "a trial failed" : "it is the only way");
   EXPECT_EQ(wisdom(), "");
 }
 
@@ -100,7 +116,8 @@ TEST_F(TunedWriting, AFileIsThatOfTheEngineAndNoTrialIsLeft) {
       io::write_array_file(comm_, folder_ / "tuned", file, {.method = "tuned", .is_durable = false});
 
   EXPECT_EQ(by_engine.chosen, "");
-  EXPECT_THAT(tuned.chosen, testing::AnyOf("engine", testing::HasSubstr("aggregated, ")));
+  EXPECT_EQ(tuned.chosen, "engine");
+  EXPECT_EQ(tuned.chosen_because, "below 64 MiB nothing is tried");
   if (world_.rank() == 0) {
     EXPECT_EQ(content_of(folder_ / "tuned"), content_of(folder_ / "engine"));
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "io/containers/hdf5/hdf5_filters.hpp"
 #include "io/containers/hdf5/hdf5_input.hpp"
 #include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/containers/hdf5/hdf5_places.hpp"
 #include "io/disk/commit_record.hpp"
+#include "io/disk/file_parts.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -61,7 +64,9 @@ void keep_chunks_together(hid_t access, std::span<const Array> arrays) {
 FileHandle create_hdf5_file(const std::string& path, unsigned creation_order, std::span<const Array> arrays) {
   const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"),
       creation(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate");
-  check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "H5Pset_libver_bounds");
+  const bool is_master = std::ranges::any_of(arrays, [](const Array& array) { return array.spread != nullptr; });
+  check_hdf5(H5Pset_libver_bounds(access, H5F_LIBVER_V18, is_master ? H5F_LIBVER_V110 : H5F_LIBVER_V18),
+             "H5Pset_libver_bounds");
   check_hdf5(H5Pset_alignment(access, aligned_from_bytes, alignment_bytes), "H5Pset_alignment");
   check_hdf5(H5Pset_meta_block_size(access, tables_bytes), "H5Pset_meta_block_size");
   if (std::ranges::any_of(arrays, [](const Array& array) { return array.chunks != nullptr; }))
@@ -145,9 +150,51 @@ std::int64_t place_chunked(hid_t file, const std::string& name, const Chunks& ch
   return places.front();
 }
 
+std::int64_t rows_of(const RowsElsewhere& part) {
+  std::int64_t rows = 0;
+  for (const RowRange& range : part.rows) rows += range.count;
+  return rows;
+}
+
+// What is shown where a part is missing.
+void set_fill(hid_t creation, ElementType type) {
+  constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+  if (type == ElementType::float32 || type == ElementType::float64)
+    check_hdf5(H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &nothing), "H5Pset_fill_value");
+}
+
+// A dataset without bytes that shows rows of datasets in other files.
+void show_spread(hid_t file, const Array& array, std::int64_t rows) {
+  const PropertiesHandle creation(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate");
+  const std::vector<hsize_t> shape = full_shape(array.row_shape, rows);
+  set_fill(creation, array.type);
+  for (const RowsElsewhere& part : *array.spread) {
+    if (part.rows.empty()) continue;
+    const SpaceHandle whole(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
+                            "H5Screate_simple");
+    H5S_seloper_t how = H5S_SELECT_SET;
+    for (const RowRange& range : part.rows) {
+      std::vector<hsize_t> start(shape.size(), 0), extent = shape;
+      start[0] = static_cast<hsize_t>(range.first);
+      extent[0] = static_cast<hsize_t>(range.count);
+      check_hdf5(
+          H5Sselect_hyperslab(whole, std::exchange(how, H5S_SELECT_OR), start.data(), nullptr, extent.data(), nullptr),
+          "H5Sselect_hyperslab");
+    }
+    const std::vector<hsize_t> own = full_shape(array.row_shape, rows_of(part));
+    const SpaceHandle there(H5Screate_simple(static_cast<int>(own.size()), own.data(), nullptr), "H5Screate_simple");
+    check_hdf5(H5Pset_virtual(creation, whole, part.file.c_str(), part.array.c_str(), there), "H5Pset_virtual");
+  }
+  create_dataset(file, array.name, array.type, shape, creation);
+}
+
 }  // namespace
 
 std::int64_t place_array(hid_t file, const Array& array, std::int64_t rows) {
+  if (array.spread && rows > 0) {
+    show_spread(file, array, rows);
+    return 0;
+  }
   return array.chunks ? place_chunked(file, array.name, *array.chunks) : offset_of(create_array(file, array, rows));
 }
 
@@ -257,8 +304,51 @@ std::vector<T> read_all(hid_t file, const std::string& name, hid_t type, std::in
 
 }  // namespace
 
+namespace {
+
+std::string beside(const std::string& path, const std::string& name) {
+  return (std::filesystem::path(path).parent_path() / name).string();
+}
+
+// The name of the file that a row of a spread dataset lies in; empty of others.
+std::string part_with_row(hid_t dataset, std::int64_t row) {
+  const PropertiesHandle creation(H5Dget_create_plist(dataset), "H5Dget_create_plist");
+  if (H5Pget_layout(creation) != H5D_VIRTUAL) return "";
+  std::vector<std::int64_t> shape = shape_of(dataset);
+  const std::vector<hsize_t> start = row_start(shape, row);
+  shape[0] = 1;
+  const std::vector<hsize_t> extent(shape.begin(), shape.end());
+  const std::size_t count = number_of_sources(creation);
+  for (std::size_t source = 0; source < count; ++source) {
+    const SpaceHandle rows(H5Pget_virtual_vspace(creation, source), "H5Pget_virtual_vspace");
+    check_hdf5(H5Sselect_hyperslab(rows, H5S_SELECT_AND, start.data(), nullptr, extent.data(), nullptr),
+               "H5Sselect_hyperslab");
+    if (H5Sget_select_npoints(rows) > 0) return file_of_source(creation, source);
+  }
+  return "";
+}
+
+}  // namespace
+
 Hdf5Reader::Hdf5Reader(std::string path)
-    : path_(std::move(path)), file_(open_hdf5(path_)), size_bytes_(size_bytes_of(file_)) {}
+    : path_(std::move(path)), file_(open_hdf5(path_)), size_bytes_(size_bytes_of(file_)) {
+  if (!has(part_seals_name)) return;
+  const std::vector<std::int64_t> shape = this->shape(part_seals_name), seals = integers(part_seals_name);
+  if (shape.size() != 2 || shape[1] != 3) throw core::Error("the seals of the parts are damaged", path_);
+  for (std::size_t p = 0; p < seals.size() / 3; ++p) {
+    const std::string part = beside(path_, part_name(static_cast<std::int64_t>(p)));
+    check_part(part, {seals[3 * p], seals[3 * p + 1], seals[3 * p + 2]});
+    size_bytes_ += seals[3 * p];
+    parts_.push_back(open_hdf5(part));
+  }
+}
+
+std::string Hdf5Reader::path_of(const std::string& name, std::int64_t row) const {
+  return guarded(name, [&] {
+    const std::string part = part_with_row(open_dataset(file_, name), row);
+    return part.empty() ? path_ : beside(path_, part);
+  });
+}
 
 bool Hdf5Reader::has(const std::string& name) const {
   const QuietHdf5 quiet;

@@ -27,7 +27,8 @@ DatasetHandle create_array(hid_t file, const Array& array, std::int64_t rows);
 /// The first byte of a contiguous dataset in the file; arrays without rows have none and give 0.
 std::int64_t offset_of(const DatasetHandle& dataset);
 /// Makes a dataset for an array as it goes to the disk, compressed or not, and tells its first byte in the file. The
-/// chunks of one that is compressed follow each other from there on.
+/// chunks of one that is compressed follow each other from there on. One that is spread over other files has no byte
+/// here.
 std::int64_t place_array(hid_t file, const Array& array, std::int64_t rows);
 
 /// A small dataset of its own, written now.
@@ -37,8 +38,8 @@ void put_dataset(hid_t file, const std::string& name, hid_t type, const std::vec
 void put_text_dataset(hid_t file, const std::string& name, const std::string& text);
 void put_text_attribute(hid_t object, const std::string& name, const std::string& text);
 
-/// An HDF5 file opened for reading; local, one thread at a time. Every failure is a core::Error naming file and
-/// dataset.
+/// An HDF5 file opened for reading, with its parts (`file_parts.hpp`) where it has any; local, one thread at a time.
+/// Every failure is a core::Error naming file and dataset.
 class Hdf5Reader {
  public:
   explicit Hdf5Reader(std::string path);
@@ -65,6 +66,8 @@ class Hdf5Reader {
   std::optional<Bytes> place_of_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
   /// Names of the links of a group, in the order of their names.
   std::vector<std::string> names(const std::string& group = "/") const;
+  /// The file that has a row of a dataset: this one, or a part of it.
+  std::string path_of(const std::string& name, std::int64_t row) const;
   hid_t file() const { return file_; }
 
  private:
@@ -75,7 +78,8 @@ class Hdf5Reader {
 
   std::string path_;
   FileHandle file_;
-  std::int64_t size_bytes_ = 0;
+  std::int64_t size_bytes_ = 0;    // with the parts
+  std::vector<FileHandle> parts_;  // open for as long as the master, or each look at an array would open them
 };
 
 }  // namespace sidestream::io

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <span>
@@ -65,6 +66,14 @@ herr_t read_input(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t offset, std::size_t b
   return 0;
 }
 
+std::string full_name(const H5FD_t* file) {
+  return std::filesystem::absolute(input_of(file).input.path()).lexically_normal().string();
+}
+
+int compare_inputs(const H5FD_t* one, const H5FD_t* other) {
+  return full_name(one).compare(full_name(other));
+}
+
 herr_t refuse_to_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) {
   return -1;
 }
@@ -85,6 +94,7 @@ H5FD_class_t input_driver() {
   driver.fc_degree = H5F_CLOSE_WEAK;
   driver.open = open_input;
   driver.close = close_input;
+  driver.cmp = compare_inputs;
   driver.query = tell_features_of_input;
   driver.get_eoa = [](const H5FD_t* file, H5FD_mem_t) { return input_of(file).allocated; };
   driver.set_eoa = [](H5FD_t* file, H5FD_mem_t, haddr_t end) {
@@ -108,8 +118,12 @@ H5FD_class_t input_driver() {
 }  // namespace
 
 FileHandle open_hdf5(const std::string& path) {
-  static const H5FD_class_t driver = input_driver();
   const QuietHdf5 quiet;
+  return open_hdf5_quietly(path);
+}
+
+FileHandle open_hdf5_quietly(const std::string& path) {
+  static const H5FD_class_t driver = input_driver();
   static const hid_t number = check_hdf5(H5FDregister(&driver), "H5FDregister");
   const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
   check_hdf5(H5Pset_driver(access, number, nullptr), "H5Pset_driver");

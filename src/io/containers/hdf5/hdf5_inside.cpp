@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "io/containers/hdf5/hdf5_filters.hpp"
+#include "io/containers/hdf5/hdf5_input.hpp"
+#include "io/disk/file_parts.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -35,12 +38,49 @@ auto inside(hid_t kind, Open open) {
   }
 }
 
-void check_storage(hid_t dataset) {
+DatasetHandle open_by_name(hid_t file, const std::string& name) {
+  return inside(H5P_DATASET_ACCESS,
+                [&](hid_t access) { return DatasetHandle(H5Dopen2(file, name.c_str(), access), "H5Dopen2"); });
+}
+
+// What HDF5 says of a source of a dataset that is spread over other files.
+std::string name_by(ssize_t (*get)(hid_t, std::size_t, char*, std::size_t), hid_t creation, std::size_t source) {
+  std::string name(static_cast<std::size_t>(check_hdf5(get(creation, source, nullptr, 0), "H5Pget_virtual")), '\0');
+  check_hdf5(get(creation, source, name.data(), name.size() + 1), "H5Pget_virtual");
+  return name;
+}
+
+void check_storage(hid_t dataset, bool may_be_spread);
+
+std::string name_of_file(hid_t object) {
+  std::string name(static_cast<std::size_t>(check_hdf5(H5Fget_name(object, nullptr, 0), "H5Fget_name")), '\0');
+  check_hdf5(H5Fget_name(object, name.data(), name.size() + 1), "H5Fget_name");
+  return name;
+}
+
+// The values of a file in parts lie in its parts, which have them themselves.
+void check_parts(hid_t dataset, hid_t creation) {
+  const std::filesystem::path folder = std::filesystem::path(name_of_file(dataset)).parent_path();
+  const std::size_t count = number_of_sources(creation);
+  for (std::size_t source = 0; source < count; ++source) {
+    const std::string part = file_of_source(creation, source);
+    std::error_code unknown;
+    if (!is_part_name(part) ||
+        !std::filesystem::is_regular_file(std::filesystem::symlink_status(folder / part, unknown)))
+      throw core::Error("the values lie in other files, which are not opened", "", hint);
+    const FileHandle file = open_hdf5_quietly((folder / part).string());
+    check_storage(open_by_name(file, name_by(H5Pget_virtual_dsetname, creation, source)), false);
+  }
+}
+
+void check_storage(hid_t dataset, bool may_be_spread) {
   constexpr std::array own_filters{H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE,     H5Z_FILTER_FLETCHER32, H5Z_FILTER_SZIP,
                                    H5Z_FILTER_NBIT,    H5Z_FILTER_SCALEOFFSET, zstd_filter,           zfp_filter};
   register_filters();
   const PropertiesHandle creation(H5Dget_create_plist(dataset), "H5Dget_create_plist");
-  if (H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)
+  const bool is_spread = H5Pget_layout(creation) == H5D_VIRTUAL;
+  if (is_spread && may_be_spread) return check_parts(dataset, creation);
+  if (is_spread || H5Pget_external_count(creation) > 0)
     throw core::Error("the values lie in other files, which are not opened", "", hint);
   const int filters = check_hdf5(H5Pget_nfilters(creation), "H5Pget_nfilters");
   for (int number = 0; number < filters; ++number) {
@@ -58,11 +98,21 @@ void check_storage(hid_t dataset) {
 }  // namespace
 
 DatasetHandle open_dataset(hid_t file, const std::string& name) {
-  DatasetHandle dataset = inside(H5P_DATASET_ACCESS, [&](hid_t access) {
-    return DatasetHandle(H5Dopen2(file, name.c_str(), access), "H5Dopen2");
-  });
-  check_storage(dataset);
+  DatasetHandle dataset = open_by_name(file, name);
+  check_storage(dataset, true);
   return dataset;
+}
+
+std::size_t number_of_sources(hid_t creation) {
+  constexpr std::size_t most = 1 << 16;
+  std::size_t count = 0;
+  check_hdf5(H5Pget_virtual_count(creation, &count), "H5Pget_virtual_count");
+  if (count > most) throw core::Error("the values lie in absurdly many files");
+  return count;
+}
+
+std::string file_of_source(hid_t creation, std::size_t source) {
+  return name_by(H5Pget_virtual_filename, creation, source);
 }
 
 ObjectHandle open_object(hid_t file, const std::string& name) {

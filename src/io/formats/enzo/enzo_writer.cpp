@@ -265,7 +265,7 @@ AccessStatistics write_rank_files(const comm::Communicator& comm, const EnzoStat
                                   const std::string& stem, const WriteOptions& options) {
   const comm::Communicator self = comm.split(comm.rank());
   AccessStatistics statistics;
-  take_turns(comm, options.files, [&](const Turn&) {
+  take_turns(comm, options.files_at_once(), [&](const Turn&) {
     if (state.own.empty()) return;
     std::vector<std::int64_t> blocks;
     for (const EnzoBlock& block : state.own) blocks.push_back(block.block);

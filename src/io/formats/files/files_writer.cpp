@@ -169,7 +169,7 @@ class FilesWriter {
     share_.path = folder + "/" + names_.of(share_.place.file);
     Written own;
     take_turns(
-        comm_, options_.files,
+        comm_, options_.files_at_once(),
         [&](const Turn&) {
           if (share_.bytes == 0) return;
           FilesDataWriter writer(content_, comm_.rank(), share_, options_.is_durable);

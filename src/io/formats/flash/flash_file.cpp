@@ -35,7 +35,8 @@ class Checksums {
 
   void verify(std::int64_t run, std::int64_t array, std::span<const std::byte> bytes, const std::string& what) {
     if (XXH3_64bits(bytes.data(), bytes.size()) == of(run, array)) return;
-    throw core::Error(fmt::format("the checksum of `{}` in block {} is wrong", what, run + 1), source_.path(), damaged);
+    throw core::Error(fmt::format("the checksum of `{}` in block {} is wrong", what, run + 1),
+                      source_.path_of(name_, run), damaged);
   }
 
  private:

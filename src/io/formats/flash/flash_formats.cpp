@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 
-#include "io/disk/commit_record.hpp"
+#include "io/containers/hdf5/hdf5_inside.hpp"
+#include "io/disk/file_parts.hpp"
 #include "io/formats/flash/flash_format.hpp"
 #include "io/formats/flash/flash_source.hpp"
 #include "io/formats/format_entries.hpp"
@@ -76,22 +78,32 @@ std::unique_ptr<FlashSource> open_source(Container container, const std::string&
   return container == Container::netcdf ? open_flash_netcdf(path) : open_flash_hdf5(path);
 }
 
-// Looks into files of other names; they may be damaged.
-bool has_tables(const Member& member, const std::string& path) {
+bool has_names_of(const Member& member, const std::function<bool(const char*)>& has) {
+  return has("bounding box") && has("refine level") &&
+         has(combined_name) == (member.kind.layout == FlashLayout::combined) &&
+         (member.name != "sidestream" || has("sidestream"));
+}
+
+// Looks into files of other names; they may be damaged, and parts of them missing.
+bool has_tables(const Member& member, const std::string& name) {
   try {
+    const std::string path = master_of(name);
     std::error_code nowhere;
     if (!std::filesystem::is_regular_file(path, nowhere) || container_of(path) != member.kind.container) return false;
     check_commit_record(path);
-    const auto source = open_source(member.kind.container, path);
-    return source->has("bounding box") && source->has("refine level") &&
-           source->has(combined_name) == (member.kind.layout == FlashLayout::combined) &&
-           (member.name != "sidestream" || source->has("sidestream"));
+    if (member.kind.container == Container::netcdf)
+      return has_names_of(
+          member, [source = std::shared_ptr(open_flash_netcdf(path))](const char* name) { return source->has(name); });
+    const QuietHdf5 quiet;
+    const FileHandle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen");
+    return has_names_of(member, [&](const char* name) { return has_link(file, name); });
   } catch (const core::Error&) {
     return false;
   }
 }
 
-std::unique_ptr<SnapshotFile> open_member(const Member& member, const std::string& path) {
+std::unique_ptr<SnapshotFile> open_member(const Member& member, const std::string& name) {
+  const std::string path = master_of(name);
   const bool is_committed = check_commit_record(path);
   return open_flash(member.name, open_source(member.kind.container, path), is_committed);
 }
@@ -116,6 +128,7 @@ Format entry(const Member& member) {
   format.methods = methods_for(member.kind.container);
   format.compresses = member.kind.container == Container::hdf5 && member.kind.layout == FlashLayout::standard;
   format.takes_any_boxes = false;
+  if (member.kind.container == Container::hdf5) format.write_keys = {"files"};
   format.write = [kind = member.kind](const comm::Communicator& comm, const std::string& path,
                                       const FileContent& content, const WriteOptions& options) {
     return write_flash(comm, path, content, options, kind);

@@ -97,6 +97,7 @@ class Hdf5FlashSource : public FlashSource {
     const auto place = reader_.place_of_rows(name, first, count);
     return place ? std::optional(FilePlace{path(), place->offset, place->count}) : std::nullopt;
   }
+  std::string path_of(const std::string& name, std::int64_t row) const override { return reader_.path_of(name, row); }
   ElementType real_type(const std::string& name) const override {
     return with_dataset(reader_, name, [](const DatasetHandle& dataset) {
       const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");

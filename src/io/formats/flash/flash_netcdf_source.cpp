@@ -69,6 +69,7 @@ class NetcdfFlashSource : public FlashSource {
     const NetcdfVariable& found = variable(name);
     return FilePlace{path(), found.offset + first * row_bytes_of(found), count * row_bytes_of(found)};
   }
+  std::string path_of(const std::string&, std::int64_t) const override { return path(); }
   ElementType real_type(const std::string& name) const override {
     return variable(name).type == NetcdfType::float32 ? ElementType::float32 : ElementType::float64;
   }

@@ -32,6 +32,8 @@ class FlashSource {
   /// Where these rows stand in the file; nothing where they do not stand one behind the other.
   virtual std::optional<FilePlace> place_of_rows(const std::string& name, std::int64_t first,
                                                  std::int64_t count) const = 0;
+  /// The file that has these rows, which may be a part of this one.
+  virtual std::string path_of(const std::string& name, std::int64_t row) const = 0;
   /// Of real numbers: float32 or float64.
   virtual ElementType real_type(const std::string& name) const = 0;
   /// A list of short texts, without the blanks they end with.

@@ -186,7 +186,7 @@ class NyxWriter {
       : comm_(comm),
         content_(content),
         options_(options),
-        syncs_(is_last_of_node(comm, options.files) && options.is_durable) {}
+        syncs_(is_last_of_node(comm, options.files_at_once()) && options.is_durable) {}
 
   AccessStatistics operator()(const std::string& folder) {
     for_each_folder(folder, make_folder);
@@ -219,7 +219,7 @@ class NyxWriter {
 
   void write_level(const std::string& folder, std::size_t level) {
     NyxLevelTable own;
-    take_turns(comm_, options_.files, [&](const Turn& turn) {
+    take_turns(comm_, options_.files_at_once(), [&](const Turn& turn) {
       NyxDataWriter writer(turn, content_, level, comm_.rank(), options_.is_durable, syncs_);
       writer.write_cells(folder + "/" + nyx_level_folder(level));
       if (has_particles()) writer.write_particles(folder + "/DM/" + nyx_level_folder(level));

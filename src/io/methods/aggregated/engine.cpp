@@ -1,6 +1,5 @@
 // The engine: standard files, laid out by one rank, filled by position with plain writes, so that no library stands
 // between the run and an error.
-#include <functional>
 #include <optional>
 
 #include "io/disk/file_system.hpp"
@@ -55,20 +54,26 @@ AccessStatistics write_directly(const ArrayWrite& work, std::span<const std::siz
 constexpr std::int64_t small_piece_bytes = 256 << 10;
 constexpr int most_direct_writers = 512;
 
-// On a file system of large units a request is dear, and so is a unit that two ranks write into.
-bool is_better_aggregated(const ArrayWrite& work, const FileSystem& system, const ArrayGroup& group) {
-  const int ranks = work.comm.size();
-  if (ranks == 1 || ranks > most_direct_writers) return ranks > 1;
-  const std::int64_t share = group.rows * group.arrays.front().row_bytes() / ranks;
-  return system.has_large_units() ? share < work.options.buffer_bytes
-                                  : group.run_total > ranks && share < small_piece_bytes;
+// On a file system of large units a request is dear, and so is a unit that two ranks write into. Elsewhere what counts
+// is the size of the pieces: a rank may have much, and all of it in small ones. `pieces`: of all ranks.
+bool is_better_aggregated(const ArrayWrite& work, const FileSystem& system, const ArrayGroup& group,
+                          std::int64_t pieces) {
+  const std::int64_t bytes = group.rows * group.arrays.front().row_bytes();
+  return system.has_large_units() ? bytes / work.comm.size() < work.options.buffer_bytes
+                                  : group.run_total > work.comm.size() && bytes < pieces * small_piece_bytes;
 }
 
-std::vector<std::size_t> groups_where(const ArrayWrite& work, const auto& condition) {
-  std::vector<std::size_t> chosen;
+// One answer a group, the same on all ranks.
+std::vector<bool> are_better_aggregated(const ArrayWrite& work, const FileSystem& system) {
+  const int ranks = work.comm.size();
+  if (ranks == 1 || ranks > most_direct_writers) return std::vector<bool>(work.groups.size(), ranks > 1);
+  std::vector<std::int64_t> pieces;
+  for (const ArrayGroup& group : work.groups) pieces.push_back(std::ssize(pieces_of(group)));
+  work.comm.sum(std::span(pieces));
+  std::vector<bool> answers;
   for (std::size_t g = 0; g < work.groups.size(); ++g)
-    if (condition(work.groups[g])) chosen.push_back(g);
-  return chosen;
+    answers.push_back(is_better_aggregated(work, system, work.groups[g], pieces[g]));
+  return answers;
 }
 
 // As the first rank sees it.
@@ -77,11 +82,13 @@ FileSystem common_file_system(const ArrayWrite& work) {
                                                    : FileSystem{});
 }
 
-// Those groups through aggregators, the others directly.
-AccessStatistics write_where(const ArrayWrite& work, const FileSystem& system, const auto& is_aggregated) {
+// The groups that are to be `aggregated` through aggregators, the others directly.
+AccessStatistics write_groups(const ArrayWrite& work, const FileSystem& system, const std::vector<bool>& aggregated) {
+  std::vector<std::size_t> through_others, directly;
+  for (std::size_t g = 0; g < aggregated.size(); ++g) (aggregated[g] ? through_others : directly).push_back(g);
   AccessStatistics statistics;
-  work.comm.agree_on([&] { statistics = write_aggregated(work, groups_where(work, is_aggregated), system); });
-  statistics += write_directly(work, groups_where(work, std::not_fn(is_aggregated)));
+  work.comm.agree_on([&] { statistics = write_aggregated(work, through_others, system); });
+  statistics += write_directly(work, directly);
   return statistics;
 }
 
@@ -93,8 +100,7 @@ WriteMethod engine_method() {
           {Container::hdf5, Container::netcdf, Container::raw},
           [](const ArrayWrite& work) {
             const FileSystem system = common_file_system(work);
-            return write_where(work, system,
-                               [&](const ArrayGroup& group) { return is_better_aggregated(work, system, group); });
+            return write_groups(work, system, are_better_aggregated(work, system));
           }};
 }
 
@@ -103,7 +109,7 @@ WriteMethod aggregated_method() {
           "the rows are brought to some ranks in the order of the file, which write large pieces",
           {Container::hdf5, Container::netcdf, Container::raw},
           [](const ArrayWrite& work) {
-            return write_where(work, common_file_system(work), [](const ArrayGroup&) { return true; });
+            return write_groups(work, common_file_system(work), std::vector<bool>(work.groups.size(), true));
           }};
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -22,13 +21,25 @@ namespace {
 
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 
+// The trials of a choice write at most so many times what the file has.
+constexpr int most_trials = 8;
+// What is smaller is not worth a trial.
+constexpr std::int64_t least_bytes = 64 * mebibyte;
+
+// Files of one class, whose sizes differ by less than a factor of eight, are written alike: the least size of it.
+std::int64_t class_of(std::int64_t bytes) {
+  std::int64_t least = least_bytes;
+  while (bytes / least >= 8) least *= 8;
+  return least;
+}
+
 std::string plural(int count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 TunedWriting way(WriteOptions options, const std::string& method) {
   options.method = method;
-  TunedWriting found{options, method};
+  TunedWriting found{options, method, ""};
   if (method == "aggregated") {
     if (options.aggregators > 0) found.name += ", " + plural(options.aggregators, "writer");
     found.name += fmt::format(", {} MiB", options.buffer_bytes / mebibyte);
@@ -49,8 +60,8 @@ std::vector<int> numbers_of_writers(const WriteOptions& options, int ranks, int 
 std::vector<TunedWriting> ways_of_writing(const WriteOptions& options, std::int64_t bytes, int ranks, int nodes) {
   std::vector<TunedWriting> ways{way(options, "engine")};
   if (ranks == 1) return ways;
-  for (const int writers : numbers_of_writers(options, ranks, nodes))
-    for (const std::int64_t buffer : {16 * mebibyte, 4 * mebibyte, 64 * mebibyte}) {
+  for (const std::int64_t buffer : {16 * mebibyte, 64 * mebibyte, 4 * mebibyte})
+    for (const int writers : numbers_of_writers(options, ranks, nodes)) {
       const bool is_filled = bytes > std::max(writers, 1) * buffer / 4;
       WriteOptions chosen = options;
       chosen.aggregators = writers;
@@ -89,21 +100,35 @@ class Remembered {
   std::map<std::string, std::int64_t> chosen_;
 };
 
+TunedWriting because(std::string reason, TunedWriting chosen) {
+  chosen.reason = std::move(reason);
+  return chosen;
+}
+
 TunedWriting fastest(const comm::Communicator& comm, const std::string& key, const std::vector<TunedWriting>& ways,
                      const std::function<void(const WriteOptions&)>& write_trial) {
-  if (ways.size() == 1) return ways.front();
+  if (ways.size() == 1) return because("it is the only way", ways.front());
   static Remembered remembered;
   std::int64_t chosen = comm.broadcast(comm.rank() == 0 ? remembered.find(key) : -1);
+  int trials = 0;
   if (chosen < 0) {
     std::vector<redistribute::Candidate> candidates;
     for (const TunedWriting& one : ways)
-      candidates.push_back({one.name, [&write_trial, &one] { return [&] { write_trial(one.options); }; }});
+      candidates.push_back({one.name, [&] {
+                              return [&] {
+                                ++trials;
+                                write_trial(one.options);
+                              };
+                            }});
     const redistribute::Wisdom wisdom(redistribute::exchange_of(comm).wisdom);
     chosen = static_cast<std::int64_t>(
-        redistribute::tune(comm, wisdom, key, candidates, {.repeats = 2, .budget_s = 60.0}).chosen);
+        redistribute::tune(comm, wisdom, key, candidates,
+                           {.repeats = 2, .is_warmed_up = false, .budget_s = 60.0, .most_runs = most_trials})
+            .chosen);
     if (comm.rank() == 0) remembered.keep(key, chosen);
   }
-  return ways[static_cast<std::size_t>(chosen)];
+  return because(trials == 0 ? "known from earlier trials" : "the fastest in " + plural(trials, "trial"),
+                 ways[static_cast<std::size_t>(chosen)]);
 }
 
 }  // namespace
@@ -117,20 +142,22 @@ WriteMethod tuned_method() {
 
 TunedWriting tuned_writing(const comm::Communicator& comm, const std::string& path, std::int64_t bytes,
                            const WriteOptions& options, const std::function<void(const WriteOptions&)>& write_trial) {
+  if (bytes < least_bytes)
+    return because(fmt::format("below {} MiB nothing is tried", least_bytes / mebibyte), way(options, "engine"));
   const std::int64_t nodes = comm.sum(std::int64_t{comm.split_by_node().rank() == 0});
   const std::string folder = std::filesystem::absolute(path).parent_path();  // the file is not there yet
   const std::string system = comm.broadcast(comm.rank() == 0 ? name_of_file_system(folder) : std::string());
-  const std::string key =
-      fmt::format("writing: {}; {}; up to 2^{} bytes{}; {} writers, {} stripes said", redistribute::machine_key(comm),
-                  system, std::bit_width(static_cast<std::uint64_t>(bytes)), options.is_durable ? ", on the disk" : "",
-                  options.aggregators, options.stripes);
-  const auto ways = ways_of_writing(options, bytes, comm.size(), static_cast<int>(nodes));
+  const std::int64_t least = class_of(bytes);
+  const std::string key = fmt::format("writing: {}; {}; {} MiB to eight times as much{}; {} writers, {} stripes said",
+                                      redistribute::machine_key(comm), system, least / mebibyte,
+                                      options.is_durable ? ", on the disk" : "", options.aggregators, options.stripes);
+  const auto ways = ways_of_writing(options, least, comm.size(), static_cast<int>(nodes));
   try {
     const TunedWriting best = fastest(comm, key, ways, write_trial);
     const bool has_stripes = comm.broadcast(comm.rank() == 0 && options.stripes == 0 && is_striped(folder));
     return has_stripes ? fastest(comm, key + "; " + best.name, ways_of_striping(best), write_trial) : best;
-  } catch (const core::Error&) {
-    return ways.front();  // the file itself will say what is wrong
+  } catch (const core::Error&) {  // the file itself will say what is wrong
+    return because("a trial failed", ways.front());
   }
 }
 
