@@ -72,7 +72,7 @@ def query(
     _check(out, min_cells)
     request = stored.TreeQuery(tree, t_boundary, t_halo, min_cells)
     with console.status(f"asking {tree}") as tell:
-        table, report = stored.query(request, count_of(ranks), launcher, tell)
+        table, report = stored.query(request, count_of(ranks, launcher), launcher, tell)
     times = {name: report[name] for name in ("read_s", "query_s")}
     told = f"the query took {duration(times['query_s'])}, reading the file {duration(times['read_s'])}"
     _give(table, out, as_json, told, times)
@@ -147,7 +147,7 @@ def find(
         "species": species,
     }
     options = {name: value for name, value in given.items() if value is not None}
-    start, count = perf_counter(), count_of(ranks)
+    start, count = perf_counter(), count_of(ranks, launcher)
     with console.status(f"searching {file}") as tell, as_plot_files([file], Description(box, unit)) as (path,):
         table = search.find(search.Search(path, task, options), count, launcher, tell)
     seconds = perf_counter() - start
