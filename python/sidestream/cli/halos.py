@@ -27,7 +27,7 @@ halos = typer.Typer(
     "  sidestream halos mergers runs/box",
 )
 
-BOUNDARY = "The least density of a halo: a value in the field's unit, or a multiple of its mean."
+BOUNDARY = "The least density of a halo: a value in the field's unit, or a multiple of its mean: '60 mean'."
 PEAK = "The density that its densest cell reaches, in the same forms."
 FINDERS = ("iso-density", "fof")
 
@@ -117,7 +117,8 @@ def find(
 
     Of a file of a run with a task of halos these are the run's own halos, found with its options; those given here
     count more. Else the defaults of such a task hold: the density is that of gas and dark matter together, on all
-    levels, the boundary is at 81.66 means and the peak reaches 200. A file in units of its own keeps them, and
+    levels, the boundary of a density of matter is at 81.66 means and the peak reaches 200 (of any other field they are
+    2 and 3 standard deviations above the mean). A file in units of its own keeps them, and
     thresholds are in these. FILE may be a plain array (z, y, x), with --box and --unit: density.npy, or
     fields.h5:/density. Prints the 20 heaviest.
 
