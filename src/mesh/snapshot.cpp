@@ -42,11 +42,10 @@ void copy_block(const AnyField& cells, int b, const core::View4<double>& out) {
 
 void Snapshot::put(Entry entry) {
   const std::string name = entry.quantity.name;
-  const auto known = std::ranges::find(order_, name, &Quantity::name);
-  if (known == order_.end())
-    order_.push_back(entry.quantity);
+  if (quantities_.contains(name))
+    *std::ranges::find(order_, name, &Quantity::name) = entry.quantity;
   else
-    *known = entry.quantity;
+    order_.push_back(entry.quantity);
   quantities_[name] = std::move(entry);
 }
 

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numbers>
+#include <optional>
 #include <set>
 
 #include "analysis/run.hpp"
@@ -199,6 +201,54 @@ TEST(HalosTask, OfFieldsWithoutMatterIsEmpty) {
                                                "times the mean");
     }
   }
+}
+
+TEST(HalosTask, FieldsThatAreNoDensityOfMatterAreSearchedInTheirDeviations) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto layout = mesh::split(mesh::domain_of(cells), {1, 1, world.size()});
+  test::Grid temperature(cells);
+  double sum = 0.0, squares = 0.0;
+  for (std::size_t i = 0; i < temperature.values.size(); ++i)
+    sum += temperature.values[i] = -300.0 + core::normal(7, 0, i) + (i == 99 ? 20.0 : 0.0);
+  const double count = static_cast<double>(temperature.values.size()), mean = sum / count;
+  for (const double value : temperature.values) squares += (value - mean) * (value - mean);
+  const double sigma = std::sqrt(squares / count);
+  const auto halos_of = [&](const std::string& keys, const test::Grid& grid, const std::string& unit) {
+    mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
+    snapshot.add({"total_density", unit}, grid.on(layout, world.rank()));
+    return test::analysis_of("analysis = 'halos'\n" + keys)->run(world, snapshot);
+  };
+
+  const auto found = halos_of("", temperature, "K");
+  const auto none = halos_of("t_halo = '50 sigma'", temperature, "K"), flat = halos_of("", test::Grid(cells, 3.0), "");
+
+  if (world.rank() != 0) return;
+  EXPECT_NEAR(std::get<double>(found.attributes.at("t_boundary")), mean + 2.0 * sigma, 1e-10);
+  EXPECT_NEAR(std::get<double>(found.attributes.at("t_halo")), mean + 3.0 * sigma, 1e-10);
+  EXPECT_GE(found.dimensions.at("halo"), 1);
+  EXPECT_EQ(none.dimensions.at("halo"), 0);
+  EXPECT_THAT(none.summary, HasSubstr("t_halo is "));
+  EXPECT_THAT(none.summary, HasSubstr("50 standard deviations above the mean; t_halo = \""));
+  EXPECT_THAT(none.summary, HasSubstr(" sigma\" would find some"));
+  EXPECT_EQ(flat.dimensions.at("halo"), 0);
+  EXPECT_EQ(flat.summary, "no halos: `total_density` is 3 everywhere");
+}
+
+TEST(HalosTask, DensitiesOfMatterAreSearchedInTheirMeans) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto layout = mesh::split(mesh::domain_of(cells), {1, 1, world.size()});
+  const auto boundary_of = [&](const std::string& unit, std::optional<double> scale_factor) {
+    mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
+    snapshot.moment.scale_factor = scale_factor;
+    snapshot.add({"total_density", unit}, test::Grid(cells, 2.0).on(layout, world.rank()));
+    const auto result = test::analysis_of("analysis = 'halos'")->run(world, snapshot);
+    return world.broadcast(world.rank() == 0 ? std::get<double>(result.attributes.at("t_boundary")) : 0.0);
+  };
+
+  EXPECT_DOUBLE_EQ(boundary_of("Msun/Mpc^3", std::nullopt), 163.32);
+  EXPECT_DOUBLE_EQ(boundary_of("g/cm^3", 0.5), 163.32);
+  EXPECT_DOUBLE_EQ(boundary_of("", 0.5), 163.32);
+  EXPECT_DOUBLE_EQ(boundary_of("g/cm^3", std::nullopt), 2.0);
 }
 
 TEST(HalosTask, SaysWhatIsWrongWithItsThresholdsAndSpheres) {

@@ -134,6 +134,97 @@ def test_the_table_says_sums_and_the_covariance(runs: Path) -> None:
     assert f"all of one: chi^2 {total:.2f}, {points} degrees of freedom" in done.stdout
 
 
+def write_own(folder: Path, matrix: np.ndarray | None = None, errors: bool = True) -> list[dict[str, str]]:
+    """The points of one paper as a table of one's own, with correlations between all of them."""
+    rows = [row for row in table("flux_power_karacayli2022") if float(row["z"]) in (4.2, 2.4)]
+    lines = ["z,k_s_km,P_km_s" + ",sigma_total" * errors]
+    for row in rows:
+        lines.append(",".join([row["z"], row["k_s_km"], row["P_km_s"]] + ["0.5"] * errors))
+    (folder / "power.csv").write_text("\n".join(lines) + "\n")
+    np.savetxt(folder / "covariance.csv", own_covariance(len(rows)) if matrix is None else matrix, delimiter=",")
+    return rows
+
+
+def own_covariance(points: int) -> np.ndarray:
+    mixing = np.random.default_rng(3).normal(size=(points, points))
+    return mixing @ mixing.T + 0.1 * np.eye(points)
+
+
+def test_a_covariance_of_ones_own_is_used_between_all_points(runs: Path) -> None:
+    rows = write_own(runs, errors=False)
+    words = ("one", "--data", "power.csv", "--covariance", "covariance.csv")
+
+    done = compare(runs, *words, "--json")
+
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["covariance"] == "covariance.csv"
+    matrix, places, differences = np.loadtxt(runs / "covariance.csv", delimiter=","), [], []
+    for one in answer["comparisons"]:
+        result = runs / "one" / "results" / "forest" / f"{REDSHIFTS.index(one['result_redshift']) + 1:05d}.nc"
+        with h5py.File(result) as file:
+            k = file["k_velocity"][0]
+            power = np.pi * file["mean_dimensionless_power"][:] / k
+        own = [
+            i
+            for i, row in enumerate(rows)
+            if float(row["z"]) == one["redshift"] and k[0] <= float(row["k_s_km"]) <= k[-1] / 4
+        ]
+        at, measured = (np.array([float(rows[i][name]) for i in own]) for name in ("k_s_km", "P_km_s"))
+        difference = np.exp(np.interp(np.log(at), np.log(k), np.log(power))) - measured
+        expected = difference @ np.linalg.inv(matrix[np.ix_(own, own)]) @ difference
+        assert one["chi_squared"] == pytest.approx(expected, rel=1e-6)
+        assert one["degrees_of_freedom"] == len(own) > 1
+        places += own
+        differences += list(difference)
+    whole = np.array(differences)
+    (total,) = answer["totals"]
+    assert total["chi_squared"] == pytest.approx(
+        whole @ np.linalg.inv(matrix[np.ix_(places, places)]) @ whole, rel=1e-6
+    )
+    assert total["chi_squared"] != pytest.approx(sum(one["chi_squared"] for one in answer["comparisons"]), rel=1e-3)
+    told = compare(runs, *words).stdout
+    assert "covariance  covariance.csv: of all points of the table" in told
+
+
+def test_errors_of_ones_own_are_a_diagonal_covariance(runs: Path) -> None:
+    rows = write_own(runs)
+    plain = json.loads(compare(runs, "one", "--data", "power.csv", "--json").stdout)
+    write_own(runs, 0.25 * np.eye(len(rows)))
+
+    given = json.loads(compare(runs, "one", "--data", "power.csv", "--covariance", "covariance.csv", "--json").stdout)
+
+    assert plain["covariance"] == "diagonal"
+    for one, other in zip(plain["comparisons"], given["comparisons"], strict=True):
+        assert one["chi_squared"] == pytest.approx(other["chi_squared"], rel=1e-12)
+
+
+def not_symmetric(good: np.ndarray) -> np.ndarray:
+    return good + np.triu(np.full(good.shape, 0.1), 1)
+
+
+BAD = {
+    "size": (lambda good: good[1:, 1:], "the covariance is of"),
+    "not square": (lambda good: good[1:], "the covariance is of"),
+    "not symmetric": (not_symmetric, "the covariance is not symmetric"),
+    "not definite": (np.ones_like, "the covariance is not positive definite"),
+    "negative": (lambda good: -good, "variances that are not above zero"),
+    "nan": (lambda good: np.where(np.eye(len(good)), np.nan, good), "variances that are not above zero"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_matrices_that_are_no_covariance_are_refused(case: str, runs: Path) -> None:
+    make, said = BAD[case]
+    points = len(write_own(runs))
+    write_own(runs, make(own_covariance(points)))
+
+    done = compare(runs, "one", "--data", "power.csv", "--covariance", "covariance.csv")
+
+    assert done.returncode == 1
+    assert said in done.stderr and "covariance.csv" in done.stderr and "hint: " in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -143,10 +234,16 @@ def test_the_table_says_sums_and_the_covariance(runs: Path) -> None:
         (["one", "--data", "flux_power", "--task", "gas"], 1, "task `gas` has no results of `flux`"),
         (["late", "--data", "flux_power"], 1, "no result of the run can be compared"),
         (["one", "--data", "flux_power", "--out", "none/picture.png"], 1, "the picture cannot be written"),
+        (["one", "--data", "flux_power", "--covariance", "c.csv"], 2, "--covariance is of data of your own"),
+        (["one", "--data", "lost.csv"], 1, "the file cannot be read"),
+        (["one", "--data", "words.csv"], 1, "what is no number"),
+        (["one", "--data", "short.csv"], 1, "the table has no column `P_km_s`"),
     ],
 )
 def test_mistakes_are_refused(words: list[str], code: int, said: str, runs: Path) -> None:
     write_forest(runs / "late", [0.5])
+    (runs / "words.csv").write_text("z,k_s_km,P_km_s,sigma_total\n4.2,0.01,much,1\n")
+    (runs / "short.csv").write_text("z,k_s_km,sigma_total\n4.2,0.01,1\n")
 
     done = compare(runs, *words)
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import sidestream
 from calls import analyze_later, program
+from fixtures import environment
 from sidestream.cli import run_command
 from test_faults import results
 
@@ -188,3 +193,43 @@ def test_a_snapshot_that_finds_no_place_holds_back_later_checkpoints(runs: tuple
     run(tmp_path, "full", 3, "--restart")
     assert analyze_later(folder, 2).returncode == 0
     assert results(folder) == results(runs[1])
+
+
+ONE_RESULT = """#!/bin/sh
+for word in "$@"; do [ "$before" = --out ] && out=$word; before=$word; done
+mkdir -p "$out"
+echo '{"event": "analysis", "task": "halos", "step": 3, "t": 1}' >> "$out/events.jsonl"
+echo $$ > pid
+exec sleep 60
+"""
+
+
+@pytest.mark.parametrize("of", ["a run", "files"])
+def test_who_interrupts_an_analysis_is_told_what_was_done_and_how_to_go_on(
+    of: str, stored: Path, tmp_path: Path
+) -> None:
+    """With a program that makes one result and then sleeps."""
+    sleeper = tmp_path / "bin" / "sidestream-run"
+    sleeper.parent.mkdir()
+    sleeper.write_text(ONE_RESULT)
+    sleeper.chmod(0o755)
+    files = sorted(stored.glob("chk*"))[:2]
+    words = [str(stored)] if of == "a run" else [*map(str, files), "--task", "halos", "--out", "of_files"]
+    command = [sys.executable, "-m", "sidestream", "analyze", *words, "-n", "1"]
+    surroundings = environment(SIDESTREAM_RUN=str(sleeper))
+    with subprocess.Popen(command, cwd=tmp_path, env=surroundings, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+        process.send_signal(signal.SIGINT)
+        _, messages = process.communicate(timeout=60)
+
+    assert process.returncode in (1, 130)
+    snapshots = len(list((stored / "snapshots").iterdir()))
+    left, how_to_go_on = (
+        (f"{snapshots - 1} of {snapshots} snapshots", "the same command goes on")
+        if of == "a run"
+        else ("1 of 2 files", "the same command with --overwrite does all again")
+    )
+    assert f"interrupted: 1 result was made; {left} have none yet: {how_to_go_on}" in messages

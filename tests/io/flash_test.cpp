@@ -1,6 +1,9 @@
 // FLASH files of all kinds: what is written comes back.
+#include <set>
+
 #include "flash_fixture.hpp"
 #include "format_fixture.hpp"
+#include "io/formats/flash/flash_tables.hpp"
 #include "support/fields.hpp"
 
 namespace sidestream {
@@ -221,6 +224,21 @@ INSTANTIATE_TEST_SUITE_P(Flash, FlashTest,
                          testing::ValuesIn(test::written({"sidestream", "flash", "flash-5d", "flash-netcdf",
                                                           "flash-netcdf-5d"})),
                          test_name);
+
+TEST(FlashNames, TellTenThousandVariablesApartByFourLetters) {
+  io::FileContent content;
+  const auto add = [&](int number) {
+    content.state.add_computed({"field_" + std::to_string(number), ""}, [](int, const mesh::Box&, const core::View4<double>&) {});
+  };
+  for (int number = 0; number < 10'000; ++number) add(number);
+
+  const std::vector<std::string> names = io::flash_variables(content);
+
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 10'000u);
+  EXPECT_TRUE(std::ranges::all_of(names, [](const std::string& name) { return name.size() == 4; }));
+  for (int number = 10'000; number < 10'002; ++number) add(number);
+  EXPECT_THROW(io::flash_variables(content), core::Error);
+}
 
 }  // namespace
 }  // namespace sidestream

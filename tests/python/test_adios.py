@@ -56,6 +56,19 @@ def test_a_file_opens_with_its_last_step(tmp_path: Path) -> None:
     assert snapshot["rho"].x.values[0] == 4.0
 
 
+def test_a_file_draws_itself(tmp_path: Path) -> None:
+    plot = sidestream.open(write(tmp_path / "plt.bp"))
+
+    (mean,) = plot.plot("rho", axis="x")
+    (cut,) = plot.plot("rho", at=float(plot.box_size[2]) / 2)
+
+    image = mean.figure.axes[0].images[0].get_array()
+    np.testing.assert_allclose(np.sort(np.ravel(image)), np.sort(np.ravel(values(1).mean(axis=2))), rtol=1e-12)
+    assert "Cut across z" in cut.caption
+    with pytest.raises(sidestream.Error, match="no field `tea`"):
+        plot.plot("tea")
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_step_is_there_by_the_names_of_the_caller(tmp_path: Path, dtype) -> None:
     path = write(tmp_path / "a.bp", dtype=dtype)

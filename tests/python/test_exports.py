@@ -119,7 +119,18 @@ def test_a_plot_of_a_plane_from_its_side_is_as_thin_as_the_domain(plots: dict[st
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"), [(("tea",), "no field `tea`"), ((None, "w"), "no axis 'w'"), ((None, "z", 99.0), "domain")]
+    ("words", "complaint"),
+    [
+        (("tea",), "no field `tea`"),
+        (("",), "no field ``"),
+        ((5,), "no field `5`"),
+        ((["temperature"],), "no field"),
+        ((None, "w"), "no axis 'w'"),
+        ((None, 2), "no axis 2"),
+        ((None, np.arange(3)), "no axis array"),
+        ((None, "z", 99.0), "domain"),
+        ((None, "z", "middle"), "a cut at 'middle' is at no number"),
+    ],
 )
 def test_plots_of_what_is_not_there_are_refused(
     words: tuple[object, ...], complaint: str, plots: dict[str, Path]

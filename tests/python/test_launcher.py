@@ -12,7 +12,7 @@ import pytest
 
 import sidestream
 from sidestream.error import Error
-from sidestream.launch import launcher, simulation
+from sidestream.launch import launcher
 from sidestream.launch.messages import MessageFilter
 from sidestream.runs.progress import EventTail, Progress
 
@@ -301,14 +301,14 @@ def test_an_analysis_is_told_in_words() -> None:
 def test_more_ranks_than_cores_are_told_what_that_costs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(simulation, "available_cores", lambda: 2)
-    for queue in simulation.QUEUES:
+    monkeypatch.setattr(launcher, "available_cores", lambda: 2)
+    for queue in launcher.QUEUES:
         monkeypatch.delenv(queue, raising=False)
-    simulation.warn_of_few_cores(2)
+    launcher.warn_of_few_cores(2, "steps")
     assert capsys.readouterr().err == ""
-    simulation.warn_of_few_cores(50)
+    launcher.warn_of_few_cores(50, "steps")
     told = capsys.readouterr().err
     assert "50 ranks and threads share 2 cores" in told and "25 times as long" in told and "-n 2" in told
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    simulation.warn_of_few_cores(50)
+    launcher.warn_of_few_cores(50, "steps")
     assert capsys.readouterr().err == ""

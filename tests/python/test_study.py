@@ -78,6 +78,9 @@ def test_a_run_draws_the_pictures_of_its_report(finished_run: Path) -> None:
     assert len(run.plot()) > len(drawn)
     with pytest.raises(sidestream.Error, match="no task `spectr`"):
         run.plot("spectr")
+    for wrong in ("", 5, ["spectra"]):
+        with pytest.raises(sidestream.Error, match="there is no task `"):
+            run.plot(wrong)  # type: ignore[arg-type]
 
 
 def test_units_convert(finished_run: Path) -> None:

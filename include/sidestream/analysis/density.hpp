@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,24 @@ double mean(const comm::Communicator& comm, const LeafField& field, const std::s
 /// The same of one level alone.
 double mean(const comm::Communicator& comm, const ScalarView& field, const std::string& name);
 
-/// A threshold on a density: so many times its mean ("81.66 mean"), or a density as such ("4e12").
-struct Threshold {
-  double value = 0.0;
-  bool is_of_mean = false;
+/// Standard deviation over the volume from `mean`, that of the field; the same bits on any ranks. Collective. Throws
+/// core::Error on all ranks where its square is too large for a double.
+double deviation(const comm::Communicator& comm, const LeafField& field, const std::string& name, double mean);
 
-  double in(double mean) const { return is_of_mean ? value * mean : value; }
+/// Whether `field_or_total(snapshot, name)` is a density of matter whose contrast to the mean makes halos: in
+/// Msun/Mpc^3, or where space expands in g/cm^3 or, under the name of a density, in no unit.
+bool is_overdensity(const mesh::Snapshot& snapshot, const std::string& name);
+
+/// A threshold on a field: so many times its mean ("81.66 mean"), so many standard deviations above its mean
+/// ("3 sigma"), or a value ("4e12").
+struct Threshold {
+  enum class Of { value, mean, sigma };
+
+  double value = 0.0;
+  Of of = Of::value;
+
+  /// In a field of this mean and deviation. Throws core::Error where it is of the deviation and none is known.
+  double in(double mean, std::optional<double> deviation = std::nullopt) const;
 };
 
 /// Reads a threshold from text; throws core::Error saying what is wrong with it, at `where`.

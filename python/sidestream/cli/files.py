@@ -94,7 +94,7 @@ def convert(
         files,
     )
     with console.status(f"converting {source}") as tell:
-        report = conversion.convert(request, count_of(ranks), launcher, tell)
+        report = conversion.convert(request, count_of(ranks, launcher), launcher, tell)
     if report["left_out_particles"]:
         console.say(f"warning: {form} files hold no particles: {report['left_out_particles']} were left out")
     console.print_json(report) if as_json else print_description(_summary(report))
@@ -124,7 +124,7 @@ def verify(
 
     verdicts: list[dict[str, Any]] = []
     with console.status(f"verifying {path}") as tell:
-        for verdict in verification.verify(path, count_of(ranks), launcher, tell):
+        for verdict in verification.verify(path, count_of(ranks, launcher), launcher, tell):
             verdicts.append(verdict)
             if not as_json:
                 typer.echo(_line(verdict))
@@ -143,13 +143,17 @@ def _names(words: list[str] | None) -> list[str]:
     return [name.strip() for part in words or [] for name in part.split(",") if name.strip()]
 
 
-def count_of(ranks: int | None) -> int:
-    """The ranks asked for, or one a core."""
-    from ..launch.launcher import default_ranks
+def count_of(ranks: int | None, launcher: str | None) -> int:
+    """The ranks asked for, with a word where this machine has fewer cores, or one a core."""
+    from ..launch.launcher import default_ranks, warn_of_few_cores
 
-    if ranks is not None and ranks < 1:
+    if ranks is None:
+        return default_ranks()
+    if ranks < 1:
         raise UsageError(f"{ranks} ranks cannot read anything", hint="-n takes 1 or more")
-    return ranks or default_ranks()
+    if launcher is None:
+        warn_of_few_cores(ranks, "this")
+    return ranks
 
 
 def _summary(report: dict[str, Any]) -> dict[str, Any]:

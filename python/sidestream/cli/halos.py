@@ -27,7 +27,7 @@ halos = typer.Typer(
     "  sidestream halos mergers runs/box",
 )
 
-BOUNDARY = "The least density of a halo: a value in the field's unit, or a multiple of its mean."
+BOUNDARY = "The least density of a halo: a value in the field's unit, or a multiple of its mean: '60 mean'."
 PEAK = "The density that its densest cell reaches, in the same forms."
 FINDERS = ("iso-density", "fof")
 
@@ -72,7 +72,7 @@ def query(
     _check(out, min_cells)
     request = stored.TreeQuery(tree, t_boundary, t_halo, min_cells)
     with console.status(f"asking {tree}") as tell:
-        table, report = stored.query(request, count_of(ranks), launcher, tell)
+        table, report = stored.query(request, count_of(ranks, launcher), launcher, tell)
     times = {name: report[name] for name in ("read_s", "query_s")}
     told = f"the query took {duration(times['query_s'])}, reading the file {duration(times['read_s'])}"
     _give(table, out, as_json, told, times)
@@ -117,7 +117,8 @@ def find(
 
     Of a file of a run with a task of halos these are the run's own halos, found with its options; those given here
     count more. Else the defaults of such a task hold: the density is that of gas and dark matter together, on all
-    levels, the boundary is at 81.66 means and the peak reaches 200. A file in units of its own keeps them, and
+    levels, the boundary of a density of matter is at 81.66 means and the peak reaches 200 (of any other field they are
+    2 and 3 standard deviations above the mean). A file in units of its own keeps them, and
     thresholds are in these. FILE may be a plain array (z, y, x), with --box and --unit: density.npy, or
     fields.h5:/density. Prints the 20 heaviest.
 
@@ -147,7 +148,7 @@ def find(
         "species": species,
     }
     options = {name: value for name, value in given.items() if value is not None}
-    start, count = perf_counter(), count_of(ranks)
+    start, count = perf_counter(), count_of(ranks, launcher)
     with console.status(f"searching {file}") as tell, as_plot_files([file], Description(box, unit)) as (path,):
         table = search.find(search.Search(path, task, options), count, launcher, tell)
     seconds = perf_counter() - start

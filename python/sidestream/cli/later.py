@@ -93,7 +93,7 @@ def analyze(
                 "--out, --set and --overwrite go with plot files", hint="a run has its folder and its configuration"
             )
         with console.status(f"analysing {first}") as tell:
-            made = later.analyze(open_run(first), count_of(ranks), launcher, tell)
+            made = later.analyze(open_run(first), count_of(ranks, launcher), launcher, tell)
     else:
         folder = out or Path("runs") / first.name.partition(":")[0]
         if len(paths) == 1 and is_there(first) and is_run(first):
@@ -103,5 +103,5 @@ def analyze(
         told = f"analysing {first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
         with console.status(told) as tell, as_plot_files(paths, Description(box, unit)) as files:
             request = later.FileTasks(files, folder, task, config, tuple(settings or ()), overwrite)
-            made = len(later.analyze_files(request, count_of(ranks), launcher, tell).events.of("analysis"))
+            made = len(later.analyze_files(request, count_of(ranks, launcher), launcher, tell).events.of("analysis"))
     console.say(f"{made} result{'s were' if made != 1 else ' was'} made")

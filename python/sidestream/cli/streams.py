@@ -102,7 +102,7 @@ def attach(
         timeout,
         patience,
     )
-    do_attach(attachment, count_of(ranks), launcher, console.say)
+    do_attach(attachment, count_of(ranks, launcher), launcher, console.say)
 
 
 def keys(

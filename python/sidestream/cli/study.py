@@ -142,10 +142,16 @@ def compare(
         typer.Option(
             "--data",
             metavar="NAME",
-            help="The measurement: flux_power, thermal_state, or one table.",
+            help="The measurement: flux_power, thermal_state, one table, or a table of yours (.csv).",
             show_default=False,
         ),
     ],
+    covariance: Annotated[
+        Path | None,
+        typer.Option(
+            "--covariance", metavar="FILE", help="Of the points of your table: a matrix (.csv).", show_default=False
+        ),
+    ] = None,
     task: Annotated[
         str | None, typer.Option("--task", metavar="NAME", help="The task (default: the only one).", show_default=False)
     ] = None,
@@ -162,12 +168,14 @@ def compare(
 
     A result and a measurement belong together where each is nearest in redshift to the other, at most DZ apart. Of the
     flux power, points between the longest wave of the box and waves of eight cells count; between its modes the power
-    of a run is interpolated in log k and log P. Nothing is fitted: each point is a degree of freedom.
+    of a run is interpolated in log k and log P. Nothing is fitted: each point is a degree of freedom. A table of your
+    own has the columns z,k_s_km,P_km_s and errors sigma_..., or a covariance of all its points beside it.
 
     \b
     Examples:
       sidestream compare runs/demo --data flux_power
       sidestream compare runs/cold runs/warm --data flux_power.karacayli2022 --out dark_matter.png
+      sidestream compare runs/demo --data power.csv --covariance covariance.csv
     """
     from ..files.opening import open_run
     from ..study import compare as comparing
@@ -175,8 +183,8 @@ def compare(
 
     if not within >= 0:
         raise UsageError(f"--within {within} is less than zero", hint="it is a distance in redshift")
-    made = comparing.compare([open_run(run) for run in runs], data, task, within)
-    picture = overlay(made, data)
+    made = comparing.compare([open_run(run) for run in runs], data, task, within, covariance)
+    picture = overlay(made, Path(data).stem if data.endswith(".csv") else data)
     path = out or Path(f"{picture.name}.png")
     try:
         picture.write_png(path)
@@ -186,11 +194,15 @@ def compare(
             path,
             hint="choose another file with --out, or make room",
         ) from problem
-    rows = [_row(one) for one in made]
+    used = comparing.COVARIANCE if covariance is None else str(covariance)
     if as_json:
-        console.print_json({"covariance": comparing.COVARIANCE, "picture": str(path), "comparisons": rows})
+        rows = [_row(one) for one in made]
+        totals = [dict(zip(("run", "chi_squared", "degrees_of_freedom"), of, strict=True)) for of in _totals(made)]
+        console.print_json({"covariance": used, "picture": str(path), "comparisons": rows, "totals": totals})
         return
-    _print_comparisons(made, comparing.COVARIANCE)
+    _print_comparisons(made)
+    how = "errors of the tables, added in quadrature" if covariance is None else "of all points of the table"
+    console.out().print(f"covariance  {used}: {how}", soft_wrap=True)
     console.out().print(f"picture     {path}", soft_wrap=True)
 
 
@@ -208,7 +220,7 @@ def _row(one: Comparison) -> dict[str, object]:
     }
 
 
-def _print_comparisons(made: list[Comparison], covariance: str) -> None:
+def _print_comparisons(made: list[Comparison]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -227,8 +239,13 @@ def _print_comparisons(made: list[Comparison], covariance: str) -> None:
             str(one.degrees_of_freedom),
         )
     console.print_table(table)
-    for run in dict.fromkeys(one.run for one in made):
-        own = [one for one in made if one.run == run]
-        total, points = sum(one.chi_squared for one in own), sum(one.degrees_of_freedom for one in own)
+    for run, total, points in _totals(made):
         console.out().print(f"all of {run}: chi^2 {total:.2f}, {points} degrees of freedom", soft_wrap=True)
-    console.out().print(f"covariance  {covariance}: errors of the tables, added in quadrature", soft_wrap=True)
+
+
+def _totals(made: list[Comparison]) -> list[tuple[str, float, int]]:
+    """Of each run, chi squared of all its points and their number."""
+    from ..study.compare import chi_squared
+
+    runs = {run: [one for one in made if one.run == run] for run in dict.fromkeys(one.run for one in made)}
+    return [(run, chi_squared(own), sum(one.degrees_of_freedom for one in own)) for run, own in runs.items()]

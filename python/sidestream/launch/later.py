@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from .. import console
 from ..error import Error, UsageError
 from ..files.origin import config_of
+from ..runs.events import Event
 from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
 from .interpreter import PYTHON, program_for
@@ -44,8 +46,13 @@ def analyze(run: Run, ranks: int, launcher: str | None = None, tell: Tell = lamb
     if not run.config:
         raise Error("the run has no configuration", run.folder, "a run folder holds config.toml")
     before = len(run.events.of("analysis"))
+    stored = [output for output in all_outputs_in(run.folder) if output.is_stored_for_later]
+    arguments = [str(run.folder / "config.toml"), "--analyze", "--out", str(run.folder)]
     try:
-        _analyze([str(run.folder / "config.toml"), "--analyze", "--out", str(run.folder)], ranks, launcher, tell)
+        with _told_where_it_stands(
+            run.folder, len({one.step for one in stored}), "snapshot", "the same command goes on"
+        ):
+            _analyze(arguments, ranks, launcher, tell)
     finally:
         made = len(run.events.of("analysis")) - before
         if made:
@@ -99,11 +106,35 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
         words += ["--task", task] if task else []
         words += ["--overwrite"] if request.overwrite else []
         words += ["--out", str(request.folder)]
+        again = "the same command with --overwrite does all again"
         try:
-            _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
+            with _told_where_it_stands(request.folder, len(request.files), "file", again):
+                _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
         except Error as problem:
             raise _as_asked(problem, request, config) from problem
     return Run(request.folder)
+
+
+@contextmanager
+def _told_where_it_stands(folder: Path, moments: int, each: str, how_to_go_on: str) -> Iterator[None]:
+    """Says what was made and what remains where somebody interrupts it."""
+    before = _results_in(folder)
+    try:
+        yield
+    except KeyboardInterrupt:
+        after = _results_in(folder)
+        is_continued = after[: len(before)] == before
+        made = len(after) - len(before) * is_continued
+        left = moments - len({event.get("step") for event in after})
+        console.say(
+            f"interrupted: {made} result{'s were' if made != 1 else ' was'} made; {left} of {moments} {each}"
+            f"{'s have' if moments != 1 else ' has'} none yet: {how_to_go_on}"
+        )
+        raise
+
+
+def _results_in(folder: Path) -> list[Event]:
+    return list(Run(folder).events.of("analysis")) if folder.is_dir() else []
 
 
 def _as_asked(problem: Error, request: FileTasks, config: Path) -> Error:

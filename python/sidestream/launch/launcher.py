@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import console
 from ..error import Error
 from ..machine import available_cores
 
@@ -31,6 +32,7 @@ BENCH_STREAM = "sidestream-bench-stream"
 BENCH_LBM = "sidestream-bench-lbm"
 SHARED_SEGMENT_BYTES = 4100 * 1024  # of the memory that ranks of Open MPI share, a file
 RANKS_OPTION = "-n"  # understood by mpirun, mpiexec, srun, aprun, jsrun
+QUEUES = frozenset({"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})  # where mpirun starts ranks on several machines
 LAUNCHED = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # what launchers set
 OF_A_JOB = re.compile(
     r"PMIX_(?!MCA_)|OMPI_MCA_(ess|pmix|orte_launch|orte_ess_|orte_precondition)|OMPI_APP_CTX_|ORTE_SCHIZO"
@@ -75,6 +77,16 @@ def find_program(program: str = PROGRAM) -> Path:
 def has_mpirun() -> bool:
     """Whether there is an `mpirun` on the PATH."""
     return shutil.which("mpirun") is not None
+
+
+def warn_of_few_cores(threads: int, what: str) -> None:
+    """Ranks that share a core take turns, and all of them wait for the last; machines of a queue are not known here."""
+    cores = available_cores()
+    if threads > cores and not QUEUES.intersection(os.environ):
+        console.say(
+            f"warning: {threads} ranks and threads share {cores} core{'s' * (cores > 1)}: expect {what} to take "
+            f"{threads / cores:.2g} times as long as with a core for each, and longer than with -n {cores}"
+        )
 
 
 def default_ranks() -> int:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from .. import console
 from ..error import Error
-from ..machine import available_cores
 from ..quantities import duration, size
 from ..runs.events import Events, number
 from ..runs.progress import EventTail, Progress, file_name
@@ -21,13 +20,12 @@ from ..runs.run import Run
 from ..runs.summary import FileBill, bills, file_bills, share_lost
 from .interpreter import program_for
 from .job import POLL_S, Job, StopRequests, interruptible
-from .launcher import PROGRAM, find_program, mpi_environment, prepare
+from .launcher import PROGRAM, find_program, mpi_environment, prepare, warn_of_few_cores
 from .messages import MessageFilter
 from .programs import Tell
 from .views import View, choose_view
 from .warming import Warming
 
-QUEUES = frozenset({"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})  # where mpirun starts ranks on several machines
 DISPLAYED_BY_THE_BAR = frozenset({"analysis", "plotfile", "checkpoint"})
 STEP_LINE = re.compile(r"step \d+\b")  # the program's own progress, which the view shows already
 
@@ -118,7 +116,7 @@ def run(request: RunRequest, processes: int, threads: int = 1) -> int:
     program = find_program(program_for(request.config, request.settings))
     launch = prepare(program, request.arguments(), processes, request.launcher, threads)
     if request.launcher is None:
-        warn_of_few_cores(processes * threads)
+        warn_of_few_cores(processes * threads, "steps")
     tail, progress, messages = EventTail(request.out), Progress(), MessageFilter()
     job, warming = Job(launch, program), Warming()
     with choose_view() as view, StopRequests(job, view.tell) as stops:
@@ -135,16 +133,6 @@ def run(request: RunRequest, processes: int, threads: int = 1) -> int:
             time.sleep(POLL_S)
     warming.end()
     return _conclude(request, progress, messages, job.exit_code, interrupted=stops.count > 0)
-
-
-def warn_of_few_cores(threads: int) -> None:
-    """Ranks that share a core take turns, and all of them wait for the last; machines of a queue are not known here."""
-    cores = available_cores()
-    if threads > cores and not QUEUES.intersection(os.environ):
-        console.say(
-            f"warning: {threads} ranks and threads share {cores} core{'s' * (cores > 1)}: expect steps to take "
-            f"{threads / cores:.2g} times as long as with a core for each, and longer than with -n {cores}"
-        )
 
 
 def _follow(tail: EventTail, progress: Progress, view: View) -> None:

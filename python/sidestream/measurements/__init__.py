@@ -42,6 +42,7 @@ class FluxPower:
     k: np.ndarray  # s/km
     power: np.ndarray  # km/s
     error: np.ndarray  # km/s, one sigma; statistical and systematic ones added in quadrature
+    covariance: np.ndarray | None = None  # (km/s)^2, (points, points); None: the points are independent
 
     def near(self, redshift: float, within: float = 0.1) -> FluxPower | None:
         """The points at the measured redshift nearest to `redshift`; None if it is not `within` that distance."""
@@ -49,8 +50,12 @@ class FluxPower:
         nearest = distance.min()
         if nearest > within + 1e-9:  # of the rounding of redshifts
             return None
-        chosen = distance == nearest
-        return FluxPower(self.label, self.redshift[chosen], self.k[chosen], self.power[chosen], self.error[chosen])
+        return self.only(distance == nearest)
+
+    def only(self, chosen: np.ndarray) -> FluxPower:
+        """The points that are chosen by flags or places, with their own part of the covariance."""
+        own = None if self.covariance is None else self.covariance[chosen][:, chosen]
+        return FluxPower(self.label, self.redshift[chosen], self.k[chosen], self.power[chosen], self.error[chosen], own)
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,7 @@ class Run:
             return
         from difflib import get_close_matches
 
-        near = get_close_matches(task, tasks, 1)
+        near = get_close_matches(str(task), tasks, 1)
         known = f"tasks of this run: {', '.join(tasks)}" if tasks else "the run has no tasks"
         raise Error(f"there is no task `{task}`", self.folder, f"did you mean `{near[0]}`?" if near else known)
 

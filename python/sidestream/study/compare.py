@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import measurements
 from ..error import Error, UsageError
+from ..measurements.own import read_flux_power
 from ..runs.run import Run
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 WITHIN = 0.1  # of redshift, between a result and the data
 RESOLVED_CELLS = 8  # of the shortest wave that is compared
-COVARIANCE = "diagonal"  # of every table of the package: errors added in quadrature, points taken as independent
+COVARIANCE = "diagonal"  # where no matrix is given: errors added in quadrature, points taken as independent
 _TEMPERATURE, _SLOPE = "mean_density_temperature", "temperature_slope"
 
 
@@ -39,22 +41,38 @@ class Comparison:
     error: Array  # one sigma
     found: Array  # by the run
     curve: tuple[Array, Array]  # of the run, where it has more than the points: x, y
+    table: measurements.FluxPower | None = None  # of which it has points, where these have a covariance
+    places: NDArray[np.int64] | None = None  # of the points in it
 
     @property
     def covariance(self) -> Array:
         """Of the measured points, (points, points)."""
-        return np.diag(self.error**2)
+        return _covariance([self])
 
     @property
     def chi_squared(self) -> float:
         """The differences over their covariance: d C^-1 d."""
-        difference = self.found - self.measured
-        return float(difference @ np.linalg.solve(self.covariance, difference))
+        return chi_squared([self])
 
     @property
     def degrees_of_freedom(self) -> int:
         """The points: nothing is fitted."""
         return len(self.x)
+
+
+def chi_squared(made: Sequence[Comparison]) -> float:
+    """Of all points together, with the covariance of those of one table."""
+    difference = np.concatenate([one.found - one.measured for one in made])
+    return float(difference @ np.linalg.solve(_covariance(made), difference))
+
+
+def _covariance(made: Sequence[Comparison]) -> Array:
+    table = made[0].table
+    if table is None or table.covariance is None:
+        return np.diag(np.concatenate([one.error for one in made]) ** 2)
+    places = np.concatenate([one.places for one in made if one.places is not None])
+    covariance: Array = table.covariance[np.ix_(places, places)]
+    return covariance
 
 
 def names() -> list[str]:
@@ -63,32 +81,35 @@ def names() -> list[str]:
     return [name for kind, tables in kinds.items() for name in (kind, *(f"{kind}.{table}" for table in tables))]
 
 
-def compare(runs: Sequence[Run], data: str, task: str | None = None, within: float = WITHIN) -> list[Comparison]:
+def compare(
+    runs: Sequence[Run],
+    data: str,
+    task: str | None = None,
+    within: float = WITHIN,
+    covariance: Path | None = None,
+) -> list[Comparison]:
     """Each run beside each table, at the moments at which both have something.
 
     A result and a measurement belong together where each is nearest in redshift to the other, and `within` the bound.
 
     Args:
         runs: the runs.
-        data: one of `names()`.
+        data: one of `names()`, or the path of a table of one's own (`measurements.own`).
         task: of each run; may be left out where one has such results.
         within: the largest distance of redshifts.
+        covariance: the path of that of all points of a table of one's own.
 
     Raises:
-        Error: there is no such data, or a run has nothing that could be compared with it.
+        Error: there is no such data, it is no sound table or covariance, or a run has nothing to be compared with it.
     """
-    if data not in names():
-        from difflib import get_close_matches
-
-        near = get_close_matches(data, names(), 1)
-        raise UsageError(
-            f"there is no measurement `{data}`",
-            hint=f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(names())}",
-        )
-    kind, _, table = data.partition(".")
+    tables = _tables(data, covariance)
     made = []
     for run in runs:
-        own = list((_flux_power if kind == "flux_power" else _thermal_state)(run, table, task, within))
+        own = list(
+            _flux_power(run, tables, task, within)
+            if tables
+            else _thermal_state(run, data.partition(".")[2], task, within)
+        )
         if not own:
             raise Error(
                 f"no result of the run can be compared with `{data}`",
@@ -99,34 +120,57 @@ def compare(runs: Sequence[Run], data: str, task: str | None = None, within: flo
     return made
 
 
-def _flux_power(run: Run, table: str, task: str | None, within: float) -> Iterator[Comparison]:
+def _tables(data: str, covariance: Path | None) -> dict[str, measurements.FluxPower]:
+    """Those of the power of the flux that are named; none of the thermal state."""
+    if data.endswith(".csv"):
+        path = Path(data)
+        return {path.stem: read_flux_power(path, covariance)}
+    if covariance is not None:
+        raise UsageError(
+            "--covariance is of data of your own", covariance, "give the path of their table: --data my.csv"
+        )
+    if data not in names():
+        from difflib import get_close_matches
+
+        near = get_close_matches(data, names(), 1)
+        raise UsageError(
+            f"there is no measurement `{data}`",
+            hint=f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(names())}",
+        )
+    kind, _, table = data.partition(".")
+    if kind != "flux_power":
+        return {}
+    return {f"{kind}.{name}": power for name, power in measurements.flux_power().items() if table in ("", name)}
+
+
+def _flux_power(
+    run: Run, tables: Mapping[str, measurements.FluxPower], task: str | None, within: float
+) -> Iterator[Comparison]:
     results = [result for result in _results(run, "flux", task) if result.attrs.get("ion", "H I") == "H I"]
-    for name, power in measurements.flux_power().items():
-        if table not in ("", name):
-            continue
+    for name, power in tables.items():
         for redshift in np.unique(power.redshift):
             of = _nearest(results, float(redshift), np.unique(power.redshift), within)
             if of is None:
                 continue
-            points = power.near(float(redshift), 0.0)
-            assert points is not None
             k, found = _power_of(of, run)
             longest, shortest = k[0], 2 * k[-1] / RESOLVED_CELLS
-            shown = (points.k >= longest) & (points.k <= shortest) & (points.error > 0)
+            shown = (power.redshift == redshift) & (power.k >= longest) & (power.k <= shortest) & (power.error > 0)
             if shown.any():
-                there = np.exp(np.interp(np.log(points.k[shown]), np.log(k), np.log(found)))
+                there = np.exp(np.interp(np.log(power.k[shown]), np.log(k), np.log(found)))
                 yield Comparison(
                     str(run.folder),
-                    f"flux_power.{name}",
+                    name,
                     power.label,
                     "P(k) [km/s] against k [s/km]",
                     float(redshift),
                     float(of.attrs["redshift"]),
-                    points.k[shown],
-                    points.power[shown],
-                    points.error[shown],
+                    power.k[shown],
+                    power.power[shown],
+                    power.error[shown],
                     there,
                     (k[k <= shortest], found[k <= shortest]),
+                    power,
+                    np.flatnonzero(shown),
                 )
 
 

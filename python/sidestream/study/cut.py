@@ -22,9 +22,10 @@ MOST_CELLS = 512**3  # of the grid that is averaged
 
 def picture(snapshot: SnapshotFile, field: str | None, axis: str, at: float | None) -> Picture:
     """See `OpenedSnapshot.plot`."""
-    if axis not in ("x", "y", "z"):
+    if not isinstance(axis, str) or axis not in ("x", "y", "z"):
         raise Error(f"there is no axis {axis!r}", snapshot.path, "it is x, y or z")
-    name = field or _usual_field(snapshot)
+    name = _usual_field(snapshot) if field is None else _field(snapshot, field)
+    at = None if at is None else _place(snapshot, at)
     table = _mean(snapshot, name, axis) if at is None else _cut(snapshot, name, axis, at)
     quantity = next((quantity for quantity, own in snapshot.quantities.items() if own == name), name)
     image = table.rename({name: quantity})
@@ -42,6 +43,22 @@ def picture(snapshot: SnapshotFile, field: str | None, axis: str, at: float | No
         bar_beside(axes, shown, label)
     how = f"Mean along {axis}." if at is None else f"Cut across {axis} at {at:g}{unit and ' ' + snapshot.length_unit}."
     return Picture(f"{snapshot.path.name}-{quantity}", field_name(quantity).capitalize(), how, figure)
+
+
+def _field(snapshot: SnapshotFile, field: str) -> str:
+    """The file's name of a field, by its own or that of its quantity."""
+    there = list(snapshot.fields)
+    name = snapshot.quantities.get(field, field) if isinstance(field, str) and field not in there else field
+    if name not in there:
+        raise Error(f"there is no field `{field}`", snapshot.path, f"there are: {', '.join(there)}")
+    return name
+
+
+def _place(snapshot: SnapshotFile, at: float) -> float:
+    try:
+        return float(at)
+    except (TypeError, ValueError) as problem:
+        raise Error(f"a cut at {at!r} is at no number", snapshot.path, "give a length of the file, at=3.5") from problem
 
 
 def _range(snapshot: SnapshotFile, axis: str) -> tuple[float, float]:

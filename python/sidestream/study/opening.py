@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..files import opening
+from ..files.adios import AdiosSnapshot
 from ..files.snapshot import SnapshotFile
 from ..runs.run import Run
 
@@ -54,8 +55,8 @@ class OpenedRun(Run):
         return watch(self, every_s)
 
 
-class OpenedSnapshot(SnapshotFile):
-    """A plot file or checkpoint that draws itself."""
+class _Drawn(SnapshotFile):
+    """A file that draws itself."""
 
     def __init__(self, file: SnapshotFile) -> None:
         self.__dict__.update(file.__dict__)  # what was read of it
@@ -81,10 +82,18 @@ class OpenedSnapshot(SnapshotFile):
         from .cut import picture
         from .gallery import Gallery
 
-        return Gallery([picture(self, field if field is None else self._named(field), axis, at)])
+        return Gallery([picture(self, field, axis, at)])
 
 
-def open(path: str | os.PathLike[str]) -> OpenedRun | OpenedSnapshot | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
+class OpenedSnapshot(_Drawn):
+    """A plot file or checkpoint that draws itself."""
+
+
+class OpenedAdiosSnapshot(_Drawn, AdiosSnapshot):
+    """A step of a BP file that draws itself."""
+
+
+def open(path: str | os.PathLike[str]) -> OpenedRun | OpenedSnapshot | OpenedAdiosSnapshot | xr.Dataset:  # noqa: A001  (the name users type: sidestream.open)
     """Opens what Sidestream and other codes write.
 
     Args:
@@ -92,8 +101,8 @@ def open(path: str | os.PathLike[str]) -> OpenedRun | OpenedSnapshot | SnapshotF
             a BP file of ADIOS2, whose last step is opened; or a single result file.
 
     Returns:
-        A `Run` for a run folder, a `SnapshotFile` for a plot file or checkpoint (both with `plot`; a BP file has none),
-        and an `xarray.Dataset`, the table, for a result.
+        A `Run` for a run folder, a `SnapshotFile` for a plot file, a checkpoint or a BP file (all with `plot`), and an
+        `xarray.Dataset`, the table, for a result.
 
     Example:
         >>> run = sidestream.open("runs/demo")
@@ -103,4 +112,6 @@ def open(path: str | os.PathLike[str]) -> OpenedRun | OpenedSnapshot | SnapshotF
     opened = opening.open(path)
     if isinstance(opened, Run):
         return OpenedRun(opened.folder)
-    return OpenedSnapshot(opened) if type(opened) is SnapshotFile else opened
+    if isinstance(opened, AdiosSnapshot):
+        return OpenedAdiosSnapshot(opened)
+    return OpenedSnapshot(opened) if isinstance(opened, SnapshotFile) else opened

@@ -33,15 +33,16 @@ ScalarView sum_of(const ScalarView& a, const ScalarView& b) {
   return sum;
 }
 
-// Adds the cells of this rank, each 2^`power` times.
-void add_cells(const ScalarView& field, int power, core::ExactSum& sum) {
+// Adds what `of` makes of the cells of this rank, each 2^`power` times.
+template <class Of>
+void add_cells(const ScalarView& field, int power, const Of& of, core::ExactSum& sum) {
   core::CompactSum own;
   for (int b = 0; b < field.blocks(); ++b) {
     const mesh::Box& box = field.box(b);
     const auto view = field.view(b);
     const auto length = static_cast<std::size_t>(box.extent().x);
     core::for_each_row(box, [&](int k, int j) {
-      for (const double value : std::span(&view(k, j, box.lo.x), length)) own.add(value, power);
+      for (const double value : std::span(&view(k, j, box.lo.x), length)) own.add(of(value), power);
     });
   }
   own.add_to(sum);
@@ -99,13 +100,18 @@ std::string first_bad_cell(const LeafField& field, const std::string& name) {
   return found;
 }
 
-double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name) {
+namespace {
+
+// Mean over the volume of what `of` makes of the cells; `what` says what is too large where it is no finite number.
+template <class Of>
+double mean_of(const comm::Communicator& comm, const LeafField& field, const std::string& name, const Of& of,
+               const char* what) {
   const int bits = bits_a_level(root_domain(field)), finest = finest_level(field);
   core::ExactSum sum;
   std::vector<std::int64_t> cells;
   for (int level = 0; level <= finest; ++level) {
     const ScalarView& here = field[static_cast<std::size_t>(level)];
-    add_cells(here, bits * (finest - level), sum);
+    add_cells(here, bits * (finest - level), of, sum);
     cells.push_back(cells_of(here));
   }
   comm.sum(std::span(&sum, 1));
@@ -114,18 +120,46 @@ double mean(const comm::Communicator& comm, const LeafField& field, const std::s
   if (weight == 0) throw core::Error("the field `" + name + "` has no cells");
   if (!std::isfinite(total)) {
     comm.agree(first_bad_cell(field, name));
-    throw core::Error("the sum of the field `" + name + "` is too large for a double");
+    throw core::Error(what + (" of the field `" + name) + "` is too large for a double");
   }
   return total / weight;
+}
+
+}  // namespace
+
+double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name) {
+  return mean_of(comm, field, name, [](double value) { return value; }, "the sum");
+}
+
+double deviation(const comm::Communicator& comm, const LeafField& field, const std::string& name, double mean) {
+  const auto square = [mean](double value) { return (value - mean) * (value - mean); };
+  return std::sqrt(mean_of(comm, field, name, square, "the variance"));
+}
+
+bool is_overdensity(const mesh::Snapshot& snapshot, const std::string& name) {
+  const std::string unit = unit_of(snapshot, name);
+  const bool has_density_name = name == total_name || name == gas_name || name == dark_name;
+  return unit == "Msun/Mpc^3" ||
+         (snapshot.moment.redshift() && (unit == "g/cm^3" || (unit.empty() && has_density_name)));
 }
 
 double mean(const comm::Communicator& comm, const ScalarView& field, const std::string& name) {
   return mean(comm, LeafField{field}, name);
 }
 
+double Threshold::in(double mean, std::optional<double> deviation) const {
+  if (of == Of::value) return value;
+  if (of == Of::mean) return value * mean;
+  if (!deviation)
+    throw core::Error("what is stored of the field does not say its standard deviation", "",
+                      "give the threshold as a multiple of the mean (\"60 mean\") or as a value");
+  return mean + value * *deviation;
+}
+
 Threshold parse_threshold(const std::string& text, const std::string& where) {
   const char* const hint =
-      "write \"81.66 mean\" for a multiple of the mean density, or a density such as \"4e12\" [Msun/Mpc^3]";
+      "write \"81.66 mean\" for a multiple of the mean, \"3 sigma\" for standard deviations above the mean, or a value "
+      "such as \"4e12\" [Msun/Mpc^3]";
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   std::string unit(end);
@@ -133,9 +167,11 @@ Threshold parse_threshold(const std::string& text, const std::string& where) {
   if (end == text.c_str())
     throw core::Error("the threshold \"" + text + "\" does not start with a number", where, hint);
   if (!std::isfinite(value)) throw core::Error("the threshold \"" + text + "\" is not a finite number", where, hint);
-  if (unit != "mean" && unit != "" && unit != "Msun/Mpc^3")
+  if (unit == "mean") return {value, Threshold::Of::mean};
+  if (unit == "sigma") return {value, Threshold::Of::sigma};
+  if (unit != "" && unit != "Msun/Mpc^3")
     throw core::Error("the threshold \"" + text + "\" has the unknown unit `" + unit + "`", where, hint);
-  return {value, unit == "mean"};
+  return {value, Threshold::Of::value};
 }
 
 }  // namespace sidestream::analysis

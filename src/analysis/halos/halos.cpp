@@ -52,6 +52,34 @@ double scale_factor_of(const mesh::Snapshot& snapshot) {
   return 1.0 / (1.0 + snapshot.moment.redshift().value_or(0.0));
 }
 
+const std::string by_field = "by field";  // of a threshold: as the kind of field asks for
+
+// What a threshold is where nobody gives it.
+struct Standard {
+  std::string in_means, in_deviations;
+};
+const Standard of_boundary{"81.66 mean", "2 sigma"}, of_peak{"200 mean", "3 sigma"};
+
+// A threshold as it is given, or in the measure of the one beside it; `by_field` where that tells of none.
+std::string chosen(const std::string& own, const std::string& beside, const Standard& standard) {
+  if (own != by_field || beside == by_field) return own;
+  const Threshold::Of of = parse_threshold(beside).of;
+  if (of == Threshold::Of::value) return own;
+  return of == Threshold::Of::mean ? standard.in_means : standard.in_deviations;
+}
+
+std::optional<Threshold> given_threshold(const std::string& text, const std::string& key) {
+  return text == by_field ? std::nullopt : std::optional(parse_threshold(text, key));
+}
+
+// The thresholds of a halo in the field that is searched, with what they are measured by.
+struct Thresholds {
+  Threshold boundary, peak;
+  FieldScale scale;
+
+  bool are_of(Threshold::Of of) const { return boundary.of == of || peak.of == of; }
+};
+
 bool has_velocities(const mesh::Snapshot& snapshot) {
   return snapshot.has(velocity_names[0]) && snapshot.has(velocity_names[1]) && snapshot.has(velocity_names[2]);
 }
@@ -76,12 +104,14 @@ class Halos final : public Analysis {
         .doc("field in which halos are sought, or that groups have their peaks and spheres in");
     table.option("species", &Parameters::species, "")
         .doc("species of the particles that are grouped, counted and followed; empty: the first");
-    table.option("t_boundary", &Parameters::t_boundary, "81.66 mean")
+    table.option("t_boundary", &Parameters::t_boundary, by_field)
         .doc(
-            "density at the boundary of a halo: a multiple of the mean (\"81.66 mean\") or a density (\"4e12\") "
-            "[Msun/Mpc^3]");
-    table.option("t_halo", &Parameters::t_halo, "200 mean")
-        .doc("density that the highest cell of a halo reaches at least, in the same forms");
+            "value at the boundary of a halo: a multiple of the mean (\"81.66 mean\"), standard deviations above it (\"2 "
+            "sigma\"), a value (\"4e12\") [Msun/Mpc^3], or \"by field\": the first for densities of matter, else the second");
+    table.option("t_halo", &Parameters::t_halo, by_field)
+        .doc(
+            "value that the highest cell of a halo reaches at least, in the same forms; \"by field\": \"200 mean\" or \"3 "
+            "sigma\"");
     table.option("connectivity", &Parameters::connectivity, 14)
         .doc("neighbours of a cell: 6 (faces), 14 (Freudenthal triangulation) or 26 (faces, edges and corners)");
     table.option("min_cells", &Parameters::min_cells, 1).at_least(1).doc("smaller halos are left out");
@@ -100,11 +130,16 @@ class Halos final : public Analysis {
 
   explicit Halos(Parameters parameters)
       : parameters_(std::move(parameters)),
-        t_boundary_(parse_threshold(parameters_.t_boundary, "t_boundary")),
-        t_halo_(parse_threshold(parameters_.t_halo, "t_halo")) {
+        t_boundary_(given_threshold(parameters_.t_boundary, "t_boundary")),
+        t_halo_(given_threshold(parameters_.t_halo, "t_halo")) {
+    const std::string boundary = chosen(parameters_.t_boundary, parameters_.t_halo, of_boundary),
+                      peak = chosen(parameters_.t_halo, parameters_.t_boundary, of_peak);
+    t_boundary_ = given_threshold(boundary, "t_boundary");
+    t_halo_ = given_threshold(peak, "t_halo");
     connectivity_of(parameters_.connectivity);
-    if (!is_of_particles() && t_boundary_.is_of_mean == t_halo_.is_of_mean && t_halo_.value < t_boundary_.value)
-      throw core::Error("`t_halo` (" + parameters_.t_halo + ") is below `t_boundary` (" + parameters_.t_boundary + ")",
+    if (!is_of_particles() && t_boundary_ && t_halo_ && t_boundary_->of == t_halo_->of &&
+        t_halo_->value < t_boundary_->value)
+      throw core::Error("`t_halo` (" + peak + ") is below `t_boundary` (" + boundary + ")",
                         "t_boundary", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
     check_linking_length(parameters_.linking_length);
     if (!parameters_.species.empty() && !reads_particles())
@@ -142,11 +177,12 @@ class Halos final : public Analysis {
     const mesh::Particles none;
     if (reads_particles()) add_particles(comm, snapshot, none, measures, columns);
     if (parameters_.kinematics) add_motion(comm, snapshot, density, measures, columns);
+    const Thresholds thresholds = thresholds_for(comm, snapshot, density, average);
     Catalogue catalogue = is_of_particles() ? groups(comm, snapshot, density, measures)
-                                            : regions(comm, snapshot, density, average, measures);
+                                            : regions(comm, snapshot, density, thresholds, measures);
     mesh::Result result = spread_halo_table(comm, catalogue.found, columns);
     if (!is_of_particles() && comm.sum(static_cast<std::int64_t>(catalogue.found.halos.size())) == 0) {
-      std::string why = why_none(comm, density, parameters_.field, average, criteria_for(average));
+      std::string why = why_none(comm, density, parameters_.field, thresholds.scale, criteria_for(thresholds));
       if (comm.rank() == 0) result.summary = std::move(why);
     }
     if (comm.rank() == 0) {
@@ -173,14 +209,15 @@ class Halos final : public Analysis {
 
   // The halos as regions of the field.
   Catalogue regions(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
-                    double average, const HaloMeasures& measures) const {
-    const HaloCriteria criteria = criteria_for(average);
+                    const Thresholds& thresholds, const HaloMeasures& measures) const {
+    const HaloCriteria criteria = criteria_for(thresholds);
     Catalogue catalogue;
     catalogue.attributes["connectivity"] = parameters_.connectivity;
     catalogue.attributes["t_boundary"] = criteria.t_boundary;
     catalogue.attributes["t_halo"] = criteria.t_halo;
-    // A field that is zero everywhere has no halos, though it is nowhere below any multiple of its mean.
-    if (average == 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean)) return catalogue;
+    // A field that is the same everywhere has no halos, though it is nowhere below its mean, nor 0 below its multiples.
+    if (thresholds.are_of(Threshold::Of::mean) && thresholds.scale.mean == 0.0) return catalogue;
+    if (thresholds.are_of(Threshold::Of::sigma) && thresholds.scale.deviation == 0.0) return catalogue;
     catalogue.found = find_catalogue(comm, density, snapshot.geometry, criteria, measures, parameters_.link);
     return catalogue;
   }
@@ -226,13 +263,28 @@ class Halos final : public Analysis {
       add_members_and_links(comm, linked_halos, members, density, snapshot, earlier, result);
   }
 
-  HaloCriteria criteria_for(double average) const {
-    if (average < 0.0 && (t_boundary_.is_of_mean || t_halo_.is_of_mean))
-      throw core::Error("the mean of `" + parameters_.field + "` is negative (" + std::to_string(average) +
+  // Collective.
+  Thresholds thresholds_for(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& field,
+                            double average) const {
+    const bool is_matter = is_overdensity(snapshot, parameters_.field);
+    const auto standard = [&](const Standard& of) {
+      return parse_threshold(is_matter ? of.in_means : of.in_deviations);
+    };
+    Thresholds used{
+        t_boundary_.value_or(standard(of_boundary)), t_halo_.value_or(standard(of_peak)), {average, std::nullopt}};
+    if (!is_of_particles() && used.are_of(Threshold::Of::sigma))
+      used.scale.deviation = deviation(comm, field, parameters_.field, average);
+    return used;
+  }
+
+  HaloCriteria criteria_for(const Thresholds& thresholds) const {
+    const FieldScale& scale = thresholds.scale;
+    if (scale.mean < 0.0 && thresholds.are_of(Threshold::Of::mean))
+      throw core::Error("the mean of `" + parameters_.field + "` is negative (" + std::to_string(scale.mean) +
                             "), so that its multiples are no thresholds",
-                        "", "give `t_boundary` and `t_halo` as values of the field");
-    return {t_boundary_.in(average), t_halo_.in(average), connectivity_of(parameters_.connectivity),
-            parameters_.min_cells};
+                        "", "give `t_boundary` and `t_halo` as values of the field, or in its deviations: \"2 sigma\"");
+    return {thresholds.boundary.in(scale.mean, scale.deviation), thresholds.peak.in(scale.mean, scale.deviation),
+            connectivity_of(parameters_.connectivity), parameters_.min_cells};
   }
 
   void add_spheres(const mesh::Snapshot& snapshot, double average, HaloMeasures& measures, HaloColumns& columns) const {
@@ -273,7 +325,7 @@ class Halos final : public Analysis {
   }
 
   Parameters parameters_;
-  Threshold t_boundary_, t_halo_;
+  std::optional<Threshold> t_boundary_, t_halo_;  // empty: by the field
 };
 
 }  // namespace

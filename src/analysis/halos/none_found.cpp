@@ -27,28 +27,39 @@ double highest_cell(const comm::Communicator& comm, const LeafField& field) {
 }
 
 // A threshold as the task takes it.
-std::string threshold(double value, double average) {
-  return average > 0.0 ? fmt::format("\"{:.2g} mean\"", value / average) : fmt::format("\"{:.2g}\"", value);
+std::string threshold(double value, const FieldScale& scale) {
+  if (scale.deviation) return fmt::format("\"{:.2g} sigma\"", (value - scale.mean) / *scale.deviation);
+  return scale.mean > 0.0 ? fmt::format("\"{:.2g} mean\"", value / scale.mean) : fmt::format("\"{:.2g}\"", value);
 }
 
-std::string level(double value, double average) {
-  return average > 0.0 ? fmt::format("{:.3g} times the mean", value / average) : fmt::format("{:.3g}", value);
+std::string level(double value, const FieldScale& scale) {
+  if (scale.deviation)
+    return fmt::format("{:.3g}, {:.3g} standard deviations above the mean", value,
+                       (value - scale.mean) / *scale.deviation);
+  return scale.mean > 0.0 ? fmt::format("{:.3g} times the mean", value / scale.mean) : fmt::format("{:.3g}", value);
+}
+
+// Whether the highest cell stands out enough for a threshold below it to mean something.
+bool stands_out(double highest, const FieldScale& scale) {
+  return scale.deviation ? highest > scale.mean : highest > 0.0 && highest >= least_contrast * scale.mean;
 }
 
 }  // namespace
 
-std::string why_none(const comm::Communicator& comm, const LeafField& density, const std::string& name, double average,
-                     const HaloCriteria& criteria) {
+std::string why_none(const comm::Communicator& comm, const LeafField& density, const std::string& name,
+                     const FieldScale& scale, const HaloCriteria& criteria) {
   const double highest = highest_cell(comm, density);
-  if (average == 0.0 && highest == 0.0) return fmt::format("no halos: `{}` is zero everywhere", name);
-  const std::string reaches = fmt::format("no halos: `{}` reaches {}", name, level(highest, average));
+  if (scale.mean == 0.0 && highest == 0.0) return fmt::format("no halos: `{}` is zero everywhere", name);
+  if (scale.deviation == 0.0) return fmt::format("no halos: `{}` is {:.3g} everywhere", name, highest);
+  const std::string reaches = fmt::format("no halos: `{}` reaches {}", name, level(highest, scale));
   if (highest >= criteria.t_halo)
     return fmt::format("{}, in a region of less than min_cells = {}", reaches, criteria.min_cells);
-  const std::string below = fmt::format("{}, t_halo is {}", reaches, level(criteria.t_halo, average));
-  if (!(highest > 0.0) || highest < least_contrast * average) return below;
-  const double peak = below_highest * highest;
-  std::string keys = "t_halo = " + threshold(peak, average);
-  if (criteria.t_boundary > below_peak * peak) keys += ", t_boundary = " + threshold(below_peak * peak, average);
+  const std::string below = fmt::format("{}, t_halo is {}", reaches, level(criteria.t_halo, scale));
+  if (!stands_out(highest, scale)) return below;
+  const double zero = scale.deviation ? scale.mean : 0.0;  // of the scale
+  const double peak = zero + below_highest * (highest - zero), boundary = zero + below_peak * (peak - zero);
+  std::string keys = "t_halo = " + threshold(peak, scale);
+  if (criteria.t_boundary > boundary) keys += ", t_boundary = " + threshold(boundary, scale);
   if (criteria.min_cells > 1) keys += ", min_cells = 1";
   return fmt::format("{}; {} would find some", below, keys);
 }

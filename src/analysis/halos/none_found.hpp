@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "sidestream/analysis/halos.hpp"
@@ -7,9 +8,15 @@
 
 namespace sidestream::analysis {
 
-/// Why no region of `density`, the field `name` of mean `average`, is a halo by `criteria`: how high the field reaches,
-/// and thresholds, as keys of the task, that find something where it stands out. Collective; a pass over the cells.
-std::string why_none(const comm::Communicator& comm, const LeafField& density, const std::string& name, double average,
-                     const HaloCriteria& criteria);
+/// What thresholds of a field are measured by.
+struct FieldScale {
+  double mean = 0.0;
+  std::optional<double> deviation;  ///< where a threshold is of it
+};
+
+/// Why no region of `density`, the field `name`, is a halo by `criteria`: how high the field reaches, and thresholds, as
+/// keys of the task, that find something where it stands out. Collective; a pass over the cells.
+std::string why_none(const comm::Communicator& comm, const LeafField& density, const std::string& name,
+                     const FieldScale& scale, const HaloCriteria& criteria);
 
 }  // namespace sidestream::analysis

@@ -28,8 +28,8 @@ class MergeTreeTask final : public Analysis {
         .doc("cells above a threshold (halos) or below it (voids)");
     table.option("cut_off", &Parameters::cut_off, "60 mean")
         .doc(
-            "cells below this value (above it, for sets below) are left out: a multiple of the mean (\"60 mean\"), a "
-            "value (\"4e12\"), or \"none\" for the tree of all cells");
+            "cells below this value (above it, for sets below) are left out: a multiple of the mean (\"60 mean\"), "
+            "standard deviations above it (\"1 sigma\"), a value (\"4e12\"), or \"none\" for the tree of all cells");
     table.option("connectivity", &Parameters::connectivity, 14)
         .doc("neighbours of a cell: 6 (faces), 14 (Freudenthal triangulation) or 26 (faces, edges and corners)");
     table.option("store", &Parameters::store, {})
@@ -62,7 +62,10 @@ class MergeTreeTask final : public Analysis {
     options.sets = parameters_.sets == "above" ? Sets::above : Sets::below;
     options.threads = parameters_.threads;
     if (parameters_.cut_off != "none") {
-      const double cut_off = parse_threshold(parameters_.cut_off).in(average);
+      const Threshold threshold = parse_threshold(parameters_.cut_off);
+      const double cut_off = threshold.of == Threshold::Of::sigma
+                                 ? threshold.in(average, deviation(comm, field, parameters_.field, average))
+                                 : threshold.in(average);
       options.cut_off = options.sets == Sets::above ? cut_off : -cut_off;
     }
     const MergeTree tree(comm, field, options);

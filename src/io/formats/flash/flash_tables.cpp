@@ -6,6 +6,8 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "io/formats/flash/flash_units.hpp"
 #include "io/formats/vocabulary.hpp"
@@ -26,16 +28,31 @@ Int3 divided(Int3 a, Int3 by) {
   return {a.x / by.x, a.y / by.y, a.z / by.z};
 }
 
-// `name`, or with other last letters when it is taken.
-std::string distinct(std::string name, const std::vector<std::string>& taken) {
-  const auto is_taken = [&] { return std::ranges::find(taken, name) != taken.end(); };
-  const std::string stem = name.substr(0, 4);
-  for (int number = 0; is_taken(); ++number) {
-    const std::string digits = fmt::format("{}", number);
-    name = stem.substr(0, 4 - std::min<std::size_t>(4, digits.size())) + digits;
+constexpr std::size_t letters = 4;  // of the name of a variable
+
+// Names of variables of one file, each once.
+class VariableNames {
+ public:
+  explicit VariableNames(const std::vector<std::string>& taken) : taken_(taken.begin(), taken.end()) {}
+
+  // `name`, or with other last letters when it is taken.
+  std::string distinct(const std::string& name) {
+    if (taken_.insert(name).second) return name;
+    const std::string stem = name.substr(0, letters);
+    for (int& number = next_[stem];; ++number) {
+      const std::string digits = fmt::format("{}", number);
+      if (digits.size() > letters)
+        throw core::Error("so many variables cannot be told apart by the four letters of FLASH", name,
+                          "choose another format, or name variables by four letters that differ");
+      const std::string other = stem.substr(0, letters - digits.size()) + digits;
+      if (taken_.insert(other).second) return other;
+    }
   }
-  return name;
-}
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> next_;  // of a stem, the first number that may be free
+};
 
 std::string property_name(const std::string& name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"xvel", "velx"},
@@ -180,12 +197,12 @@ void set_texts(const FileContent& content, FlashTables& tables) {
 
 std::vector<std::string> flash_variables(const FileContent& content) {
   const std::vector<std::string> words = flash_words();
-  std::vector<std::string> names, taken = words;
+  std::vector<std::string> names;
+  VariableNames own(words);
   for (const mesh::Quantity& field : content.fields()) {
     const std::string name = flash_name(field.name);
     const bool is_known = std::ranges::find(words, name) != words.end() && name_of_flash(name) == field.name;
-    names.push_back(is_known ? name : distinct(name, taken));
-    taken.push_back(names.back());
+    names.push_back(is_known ? name : own.distinct(name));
   }
   return names;
 }
