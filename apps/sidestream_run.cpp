@@ -96,8 +96,8 @@ void print_description(const nlohmann::json& description) {
              description.at("queue_bytes").get<double>() / 0x1p20);
   const double memory = description.at("memory_bytes").get<double>(), free = core::available_memory_bytes();
   if (memory > free)
-    fmt::print("machines: {:.0f} like this one, of which {:.1f} GiB are free, have that memory\n",
-               std::ceil(memory / free), free / 0x1p30);
+    fmt::print("machines: {:.0f} like this one, of which {:.1f} GiB are free, have that memory\nin all: {}\n",
+               std::ceil(memory / free), free / 0x1p30, description.at("size").get<std::string>());
   if (const double share = description.at("least_memory_bytes").get<double>() / description.at("compute").get<double>();
       share > free)
     fmt::print("warning: a rank takes at least {:.1f} GiB, more than this machine has free\n", share / 0x1p30);
@@ -117,14 +117,21 @@ struct Verdict {
   std::string message;         // where it is not
 };
 
+std::string size_note(const core::Node& refused, bool begins_anew) {
+  const std::string size = sims::size_of_refused(refused, begins_anew);
+  return size.empty() ? "" : "\nnote: such a run takes about " + size;
+}
+
 Verdict verdict_on(const Arguments& arguments) {
+  core::Node root;
   try {
-    const sims::RunConfig config = sims::read_run(load_configuration(arguments), begins_anew(arguments));
+    root = load_configuration(arguments);
+    const sims::RunConfig config = sims::read_run(root, begins_anew(arguments));
     if (begins_anew(arguments)) config.plan->check_start(true);
     sims::check_start(config, folder_of(arguments), start_of(arguments, {}));
     return {done, sims::describe(config, arguments.ranks), ""};
   } catch (const core::Error& error) {
-    return {used_wrongly, {}, error.what()};
+    return {used_wrongly, {}, error.what() + size_note(root, begins_anew(arguments))};
   } catch (const std::exception& error) {
     return {failed, {}, fmt::format("error: {}", error.what())};
   }

@@ -141,8 +141,9 @@ class Session {
     throw core::unknown_name("knob", name, names_);
   }
 
-  std::tuple<std::int64_t, double> begin(std::int64_t step, double time) {
+  std::tuple<std::int64_t, double> begin(std::int64_t step, double time, const Problem& problem) {
     const nb::gil_scoped_release unlocked;
+    refuse_together(problem);
     run_->begin(step, time);
     return {step, time};
   }
@@ -151,8 +152,9 @@ class Session {
   bool goes_on() const { return run_->goes_on(); }
   bool wants(const std::string& name) const { return run_->foresees(name); }
   std::optional<double> next_time(double time) const { return run_->next_time(time); }
-  void step(std::int64_t step, double time) {
+  void step(std::int64_t step, double time, const Problem& problem) {
     const nb::gil_scoped_release unlocked;
+    refuse_together(problem);
     run_->step_taken(step, time);
   }
   void progress() { run_->progress(); }
@@ -168,6 +170,13 @@ class Session {
   [[noreturn]] static void raise(const std::tuple<std::string, std::string, std::string>& problem) {
     const auto& [what, where, hint] = problem;
     throw core::Error(what, where, hint);
+  }
+
+  // A step that is no number on one rank would leave the others waiting for it.
+  void refuse_together(const Problem& problem) const {
+    run_->compute().agree_on([&] {
+      if (problem) raise(*problem);
+    });
   }
 
   std::vector<std::unique_ptr<double>> knobs_;  // outlive the run
@@ -202,13 +211,14 @@ void bind_session(nb::module_& module) {
       .def("add_knob", &Session::add_knob, nb::arg("name"), nb::arg("meaning"), nb::arg("low"), nb::arg("high"),
            nb::arg("value"))
       .def("knob", &Session::knob, nb::arg("name"))
-      .def("begin", &Session::begin, nb::arg("step"), nb::arg("time"), "Returns step and time. Collective.")
+      .def("begin", &Session::begin, nb::arg("step"), nb::arg("time"), nb::arg("problem").none(),
+           "Returns step and time. Collective.")
       .def_prop_ro("has_begun", &Session::has_begun)
       .def_prop_ro("is_restarted", &Session::is_restarted)
       .def_prop_ro("goes_on", &Session::goes_on)
       .def("wants", &Session::wants, nb::arg("name"))
       .def("next_time", &Session::next_time, nb::arg("time"))
-      .def("step", &Session::step, nb::arg("step"), nb::arg("time"), "Collective.")
+      .def("step", &Session::step, nb::arg("step"), nb::arg("time"), nb::arg("problem").none(), "Collective.")
       .def("progress", &Session::progress)
       .def("end", &Session::end, "How the run ended. Collective.");
 }

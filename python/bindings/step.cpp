@@ -1,13 +1,17 @@
 #include "step.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <bit>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "sidestream/analysis/covering_grid.hpp"
+#include "sidestream/core/compact_sum.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/exact_sum.hpp"
 #include "sidestream/redistribute/redistribution.hpp"
@@ -38,6 +42,43 @@ nb::object column_of(const Kept& snapshot, const std::vector<T>& values) {
 std::span<const double> span_of(const Step::Numbers& values) {
   return {values.data(), values.size()};
 }
+
+/// Finds the interval of a number between rising edges: the bits of numbers are in their order, and a table over these
+/// says from which interval on to look.
+class BinFinder {
+ public:
+  explicit BinFinder(std::span<const double> edges) : edges_(edges), first_(key(edges.front())) {
+    const std::uint64_t range = key(edges.back()) - first_;
+    shift_ = std::max(0, static_cast<int>(std::bit_width(range)) - slot_bits);
+    before_.assign((range >> shift_) + 2, 0);
+    for (std::size_t edge = 1; edge + 1 < edges.size(); ++edge) ++before_[slot(edges[edge]) + 1];
+    std::partial_sum(before_.begin(), before_.end(), before_.begin());
+  }
+
+  std::size_t size() const { return edges_.size() - 1; }
+  bool hold(double value) const { return value >= edges_.front() && value <= edges_.back(); }
+  /// Of a number that they hold.
+  std::size_t of(double value) const {
+    std::size_t bin = before_[slot(value)];
+    while (bin + 1 < size() && value >= edges_[bin + 1]) ++bin;
+    return bin;
+  }
+
+ private:
+  static constexpr int slot_bits = 12;
+
+  static std::uint64_t key(double value) {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // minus zero is zero
+    return (bits & sign) != 0 ? ~bits : bits | sign;
+  }
+  std::size_t slot(double value) const { return (key(value) - first_) >> shift_; }
+
+  std::span<const double> edges_;
+  std::uint64_t first_;
+  int shift_ = 0;
+  std::vector<std::size_t> before_;  // of each slot, the inner edges in those before it
+};
 
 }  // namespace
 
@@ -193,28 +234,32 @@ void Step::agree(std::int64_t place, const std::string& problem) const {
                       "every rank calls `sum`, `min`, `max`, `histogram` and `gather`, in the same order");
 }
 
-double Step::sum(const Numbers& values) const {
+double Step::sum(const std::vector<Numbers>& values) const {
   const nb::gil_scoped_release unlocked;
+  core::CompactSum own;
+  for (const Numbers& part : values)
+    for (const double value : span_of(part)) own.add(value);
   core::ExactSum total;
-  total.add(span_of(values));
+  own.add_to(total);
   return comm().sum(total);
 }
 
-nb::tuple Step::histogram(const Numbers& values, const Numbers& weights, const Numbers& edges) const {
-  const std::span<const double> ends = span_of(edges);
-  std::vector<std::int64_t> counts(ends.size() - 1);
+nb::tuple Step::histogram(const std::vector<Numbers>& values, const std::vector<Numbers>& weights,
+                          const Numbers& edges) const {
+  const BinFinder bins(span_of(edges));
+  std::vector<std::int64_t> counts(bins.size());
   std::vector<double> totals;
   {
     const nb::gil_scoped_release unlocked;
-    std::vector<core::ExactSum> sums(weights.size() > 0 ? counts.size() : 0);
-    for (std::size_t n = 0; n < values.size(); ++n) {
-      const double value = values.data()[n];
-      if (!(value >= ends.front() && value <= ends.back())) continue;
-      const auto above = static_cast<std::size_t>(std::ranges::upper_bound(ends, value) - ends.begin());
-      const std::size_t bin = std::min(above, counts.size()) - 1;
-      ++counts[bin];
-      if (!sums.empty()) sums[bin].add(weights.data()[n]);
-    }
+    std::vector<core::ExactSum> sums(weights.empty() ? 0 : counts.size());
+    for (std::size_t part = 0; part < values.size(); ++part)
+      for (std::size_t n = 0; n < values[part].size(); ++n) {
+        const double value = values[part].data()[n];
+        if (!bins.hold(value)) continue;
+        const std::size_t bin = bins.of(value);
+        ++counts[bin];
+        if (!sums.empty()) sums[bin].add(weights[part].data()[n]);
+      }
     const bool are_weighted = comm().max(static_cast<std::int64_t>(sums.size())) > 0;
     if (are_weighted) sums.resize(counts.size());
     comm().sum(std::span(counts));

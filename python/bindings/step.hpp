@@ -47,12 +47,13 @@ class Step {
   /// Throws on all of them the problem of the first that has one, or that they are not all at the `place` of this one.
   void agree(std::int64_t place, const std::string& problem) const;
   /// Exact: the same bits on any number of ranks.
-  double sum(const Numbers& values) const;
+  double sum(const std::vector<Numbers>& values) const;
   double min(double value) const { return comm().min(value); }
   double max(double value) const { return comm().max(value); }
   /// How many values lie between each edge and the next, the last of which belongs to the last interval, and the exact
-  /// sum of their weights; without weights those are no numbers at all.
-  nb::tuple histogram(const Numbers& values, const Numbers& weights, const Numbers& edges) const;
+  /// sum of their weights, of arrays as long as those of the values; without weights those are no numbers at all.
+  nb::tuple histogram(const std::vector<Numbers>& values, const std::vector<Numbers>& weights,
+                      const Numbers& edges) const;
   /// The values of all ranks on rank 0, elsewhere none.
   nb::object gather(const Numbers& values) const;
   nb::list gather_bytes(const nb::bytes& bytes) const;

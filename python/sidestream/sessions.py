@@ -311,7 +311,7 @@ class Session:
         Collective on `comm`.
         """
         with translated_errors():
-            found: tuple[int, float] = self._present.begin(_whole(step, "step"), _number(time, "time"))
+            found: tuple[int, float] = self._present.begin(*_moment(step, time))
         return found
 
     @property
@@ -336,7 +336,7 @@ class Session:
     def step(self, step: int, time: float) -> None:
         """Tells that a step has been taken: does what is due. Collective on `comm`."""
         with translated_errors():
-            self._present.step(_whole(step, "step"), _number(time, "time"))
+            self._present.step(*_moment(step, time))
 
     def progress(self) -> None:
         """Lets transfers go on, within long steps. Local and cheap."""
@@ -422,6 +422,14 @@ def _whole(given: Any, what: str) -> int:
     if abs(number) > MOST:
         raise Error(f"`{what}` is {given!r}", hint="give a whole number below 2^62")
     return number
+
+
+def _moment(step: Any, time: Any) -> tuple[int, float, Problem | None]:
+    """Step and time, or what is wrong with them: to be raised on all ranks, as those that are right would wait."""
+    try:
+        return _whole(step, "step"), _number(time, "time"), None
+    except Error as caught:
+        return 0, 0.0, (caught.what, caught.where, caught.hint)
 
 
 def _numbers(given: Any, what: str, hint: str) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -267,6 +268,12 @@ def test_check_tells_what_files_take(place: Path) -> None:
         assert told[kind] == pytest.approx(size, rel=0.5), kind
 
 
+SIZE = (
+    r"(?P<memory>\S+) GiB of memory, which (?P<ranks>\S+) ranks of 4 GiB have; each plot file (?P<plot>\S+) GiB in \d+ "
+    r"data files? of format nyx; each checkpoint (?P<checkpoint>\S+) GiB in 1 data file of format sidestream"
+)
+
+
 @pytest.mark.parametrize("cells", [8192, 1048576])
 def test_what_enormous_runs_would_take_is_told_within_a_second(cells: int, place: Path) -> None:
     keys = [f"mesh.cells=[{cells},{cells},{cells}]", "mesh.block=32", "coupling.queue=999999GiB"]
@@ -281,9 +288,26 @@ def test_what_enormous_runs_would_take_is_told_within_a_second(cells: int, place
     if cells == 8192:
         assert done.returncode == 0, done.stderr
         assert "machines: " in done.stdout and "MiB for the simulation" in done.stdout
+        size = done.stdout
     else:
         assert done.returncode == 2
         assert "8.59e+09 GiB for each number" in done.stderr
+        size = done.stderr
+    found = re.search(SIZE, size)
+    assert found is not None, size
+    memory, ranks, plot_file, checkpoint = (float(found[name]) for name in ("memory", "ranks", "plot", "checkpoint"))
+    assert ranks == pytest.approx(memory / 4, rel=0.01)
+    for bytes_each, told in ((8, checkpoint), (4, plot_file)):
+        assert 2 * bytes_each * cells**3 / 2**30 < told < 40 * bytes_each * cells**3 / 2**30
+
+
+def test_a_refusal_of_what_fits_here_tells_no_size(place: Path) -> None:
+    words = [str(find_program()), "box.toml", "--check", "--ranks", "2", "--set", "mesh.colour=3"]
+
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True)
+
+    assert done.returncode == 2
+    assert "such a run takes" not in done.stderr
 
 
 @pytest.mark.parametrize(

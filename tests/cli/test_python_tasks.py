@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -232,13 +233,33 @@ def test_a_file_does_not_choose_the_code(blast: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+CHANGED = "the file of the task `mine` is not the one that the run was made with so far"
+
+
 def test_a_restart_goes_on_with_it(blast: Path) -> None:
     words = ("--set", "output.checkpoint={every = 3}")
     done = run(blast, 1, *words, "--set", "run.max_steps=5", out="again")
     assert done.returncode == 0, done.stderr
     done = run(blast, 2, *words, "--restart", out="again")
     assert done.returncode == 0, done.stderr
+    assert CHANGED not in done.stdout + done.stderr
     expect_same(results(blast / "again"), results(blast / "run"))
+
+
+def test_a_file_that_changed_before_a_restart_is_told(blast: Path, tmp_path: Path) -> None:
+    for name in ("box.toml", "mine.py"):
+        shutil.copy(blast / name, tmp_path)
+    done = run(tmp_path, 1, "--set", "output.checkpoint={every = 3}", "--set", "run.max_steps=5", out="changed")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "mine.py").open("a") as script:
+        script.write("\n# another\n")
+
+    done = run(tmp_path, 1, "--restart", out="changed")
+
+    assert done.returncode == 0, done.stderr
+    (told,) = [event for event in events(tmp_path / "changed", "warning") if CHANGED in event["message"]]
+    assert told["where"].endswith("mine.py")
+    assert (done.stdout + done.stderr).count(CHANGED) == 1
 
 
 PARTICLES = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import yt
 
 import sidestream
 from calls import command
+from hosts import launch
 from test_faults import results
 
 SLICE = """
@@ -272,6 +274,38 @@ def test_odd_arguments_are_refused_in_a_sentence_and_the_session_goes_on(case: s
             run.step(2, 0.5)
         run.step(2, 1.0)
     assert len(results(tmp_path / "run")) == 3
+
+
+ONE_IS_WRONG = """
+import sys
+from mpi4py import MPI
+import numpy as np
+import sidestream
+
+world = MPI.COMM_WORLD
+with sidestream.session("tasks.toml", "run", comm=world, quiet=True) as run:
+    run.mesh((4, 4, 8), blocks=np.s_[:, :, 4 * world.rank : 4 * world.rank + 4])
+    run.field("height", np.ones((4, 4, 4)))
+    for call in (run.begin, run.step):
+        for wrong in (("one", 1.0), (1, None)):
+            try:
+                call(*(wrong if world.rank else (1, 1.0)))
+            except sidestream.Error as error:
+                print("refused", error.what, flush=True)
+        call(0 if call == run.begin else 1, 1.0)
+"""
+
+
+def test_steps_that_are_no_numbers_on_one_rank_are_refused_on_all(tmp_path: Path) -> None:
+    (tmp_path / "tasks.toml").write_text(SLICE)
+    (tmp_path / "wrong.py").write_text(ONE_IS_WRONG)
+
+    done = launch(tmp_path, 2, sys.executable, "wrong.py")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused") == 8
+    assert done.stdout.count("`step` is 'one'") == done.stdout.count("`time` is None") == 4
+    assert len(results(tmp_path / "run")) == 2
 
 
 def test_a_session_that_was_closed_does_nothing(tmp_path: Path) -> None:

@@ -228,7 +228,8 @@ INSTANTIATE_TEST_SUITE_P(Flash, FlashTest,
 TEST(FlashNames, TellTenThousandVariablesApartByFourLetters) {
   io::FileContent content;
   const auto add = [&](int number) {
-    content.state.add_computed({"field_" + std::to_string(number), ""}, [](int, const mesh::Box&, const core::View4<double>&) {});
+    content.state.add_computed({"field_" + std::to_string(number), ""},
+                               [](int, const mesh::Box&, const core::View4<double>&) {});
   };
   for (int number = 0; number < 10'000; ++number) add(number);
 

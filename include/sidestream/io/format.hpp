@@ -50,6 +50,8 @@ struct Format {
   std::vector<std::string> write_keys{};  ///< of `files` and `ranks_per_file` of WriteOptions, those that count
   bool compresses = false;                ///< whether it holds compressed cells
   bool takes_any_boxes = true;            ///< rather than boxes of equal size alone
+  /// How many data files so many ranks write; none: one.
+  std::function<double(double ranks, const WriteOptions& options)> data_files{};
 
   /// Whether one of the `write_keys` changes anything.
   bool follows(std::string_view key) const;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,8 +44,9 @@ struct RunConfig {
   couple::CouplingConfig coupling;
   std::vector<OutputConfig> plotfiles;
   std::optional<OutputConfig> checkpoint;
-  bool begins_anew = true;  ///< rather than with the state in a file
-  std::string resolved;     ///< the configuration with every default filled in, as TOML
+  std::map<std::string, std::string> task_files;  ///< digests of the files of tasks in Python, by task
+  bool begins_anew = true;                        ///< rather than with the state in a file
+  std::string resolved;                           ///< the configuration with every default filled in, as TOML
 
   /// All quantities of the run's snapshots on the grid of the state: those of the simulation and derived ones.
   std::vector<mesh::Quantity> quantities() const;
@@ -72,6 +74,13 @@ std::vector<core::Option> output_options(const std::string& kind);
 /// What `check` tells: ranks and memory that the run would take when `ranks` are asked for. Throws core::Error for an
 /// impossible number. (Whether there is so much memory is seen where it runs, which may be elsewhere.)
 nlohmann::json describe(const RunConfig& config, int ranks);
+
+/// Memory, ranks of a usual size, and files of a run whose mesh has `times` as many cells as that of `config`.
+std::string size_in_words(const RunConfig& config, double times = 1.0);
+
+/// The same of a configuration that was refused and takes more memory than this machine has free, as a mesh that is
+/// smaller by a power of two tells it; empty where that is refused too.
+std::string size_of_refused(const core::Node& root, bool begins_anew);
 
 /// Throws core::Error unless this machine has free what `here` of the ranks that compute take from the start. Local.
 void require_memory(const RunConfig& config, int computing, int here);

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CONNECTIVITIES = (6, 14, 26)
 SMALLEST_SIDE, LARGEST_SIDE = 1e-60, 1e60
+DENSITY_UNIT = "Msun/Mpc^3"
 Sides: TypeAlias = float | tuple[float, float, float]
 
 # name: (units, long name) of the columns that the extension returns.
@@ -83,15 +84,17 @@ def halos_of(
     moment: Mapping[str, float],
     comm: Any = None,
     particles: Mapping[str, NDArray[Any]] | None = None,
+    unit: str = DENSITY_UNIT,
 ) -> xr.Dataset:
     """The result of the analysis `halos` with any of its options.
 
     `moment` has the scale factor and the cosmology; `particles` the columns `id`, `x`, `y`, `z` and attributes.
+    Without thresholds in the options the `unit` of the field decides.
     """
     reals = {name: np.ascontiguousarray(values) for name, values in (particles or {}).items() if name != "id"}
     ids = None if particles is None else np.ascontiguousarray(particles["id"])
     with translated_errors():
-        found = extension().halos(blocks, sides, dict(options), dict(moment), ids, reals)
+        found = extension().halos(blocks, sides, dict(options), unit, dict(moment), ids, reals)
     return result_of(on_all(comm, found), analysis="halos")
 
 

@@ -327,23 +327,27 @@ class Snapshot(ABC):
         self,
         field: str | None = None,
         level: int = 0,
-        t_boundary: float | str = "81.66 mean",
-        t_halo: float | str = "200 mean",
+        t_boundary: float | str | None = None,
+        t_halo: float | str | None = None,
         connectivity: int = 14,
         periodic: bool = True,
     ) -> xr.Dataset:
         """The halos of a field at the resolution of `level`, as `sidestream.halos` finds them.
 
         Without a `field`, of gas and dark matter together, as a run finds them. Files in cm and g/cm^3 are analysed in
-        Mpc and Msun/Mpc^3; what has other units keeps them, unnamed.
+        Mpc and Msun/Mpc^3; what has other units keeps them, unnamed. Without thresholds they follow the kind of field:
+        means for densities of matter, else standard deviations.
         """
-        from ..arrays.analyses import check_connectivity, halos_of, threshold
+        from ..arrays.analyses import DENSITY_UNIT, check_connectivity, halos_of, threshold
         from ..arrays.blocks import blocks_of
 
         check_connectivity(connectivity)
-        options = {"t_boundary": threshold(t_boundary), "t_halo": threshold(t_halo), "connectivity": connectivity}
+        given = {"t_boundary": t_boundary, "t_halo": t_halo}
+        options: dict[str, Any] = {name: threshold(value) for name, value in given.items() if value is not None}
+        options["connectivity"] = connectivity
         grid, sides, is_known = self._for_analyses(field, level)
-        found = halos_of(blocks_of(grid, periodic), _three(sides), options, self._moment)
+        unit = DENSITY_UNIT if is_known else str(grid.attrs.get("units", ""))
+        found = halos_of(blocks_of(grid, periodic), _three(sides), options, self._moment, unit=unit)
         return found if is_known else _without_units(found)
 
     def friends_of_friends(

@@ -88,9 +88,9 @@ class TaskSnapshot(StreamSnapshot):
 
     def sum(self, *values: ArrayLike) -> float:
         """The sum of all numbers in all these arrays on all ranks: exact, so the same on any number of ranks."""
-        flat = _flat(values)
+        parts = [_flat((value,)) for value in values]
         self._meet(SUM)
-        return float(self._step.sum(flat))
+        return float(self._step.sum(parts))
 
     def min(self, *values: ArrayLike) -> float:
         """The least number in these arrays on all ranks; infinite where there is none, NaN where one is NaN."""
@@ -121,14 +121,15 @@ class TaskSnapshot(StreamSnapshot):
         problem = None
         if ends.ndim != 1 or ends.size < 2 or not np.all(np.diff(ends) > 0):
             problem = Error("the edges of a histogram are two numbers or more, each above the one before", f"{ends}")
-        flat = _flat(values if isinstance(values, list | tuple) else (values,))
-        heavy = _flat(() if weights is None else weights if isinstance(weights, list | tuple) else (weights,))
-        if problem is None and weights is not None and heavy.size != flat.size:
-            problem = Error(f"there are {heavy.size} weights for {flat.size} values", "histogram")
+        parts, heavy = _parts(values), _parts(weights)
+        if weights is not None:
+            parts, heavy = [_flat(parts)], [_flat(heavy)]
+            if problem is None and heavy[0].size != parts[0].size:
+                problem = Error(f"there are {heavy[0].size} weights for {parts[0].size} values", "histogram")
         self._meet(HISTOGRAM, problem)
         words = [ends.tolist(), weights is not None]
         self._compare("the edges of a histogram, or whether there are weights,", words, "take snapshot.min and max")
-        counts, sums = self._step.histogram(flat, heavy, ends)
+        counts, sums = self._step.histogram(parts, heavy, ends)
         return np.asarray(counts if weights is None else sums)
 
     def gather(self, **columns: ArrayLike) -> dict[str, NDArray[np.float64]]:
@@ -223,6 +224,11 @@ def _numbers(value: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind not in "biuf":
         raise Error(f"these are no real numbers: type {array.dtype}", hint="of complex numbers, take abs(...) or .real")
     return array
+
+
+def _parts(values: Sequence[ArrayLike] | ArrayLike | None) -> list[NDArray[np.float64]]:
+    several = () if values is None else values if isinstance(values, list | tuple) else (values,)
+    return [_flat((value,)) for value in several]
 
 
 def _flat(values: Sequence[ArrayLike]) -> NDArray[np.float64]:

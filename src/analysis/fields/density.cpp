@@ -128,7 +128,8 @@ double mean_of(const comm::Communicator& comm, const LeafField& field, const std
 }  // namespace
 
 double mean(const comm::Communicator& comm, const LeafField& field, const std::string& name) {
-  return mean_of(comm, field, name, [](double value) { return value; }, "the sum");
+  return mean_of(
+      comm, field, name, [](double value) { return value; }, "the sum");
 }
 
 double deviation(const comm::Communicator& comm, const LeafField& field, const std::string& name, double mean) {

@@ -106,11 +106,14 @@ class Halos final : public Analysis {
         .doc("species of the particles that are grouped, counted and followed; empty: the first");
     table.option("t_boundary", &Parameters::t_boundary, by_field)
         .doc(
-            "value at the boundary of a halo: a multiple of the mean (\"81.66 mean\"), standard deviations above it (\"2 "
-            "sigma\"), a value (\"4e12\") [Msun/Mpc^3], or \"by field\": the first for densities of matter, else the second");
+            "value at the boundary of a halo: a multiple of the mean (\"81.66 mean\"), standard deviations above it "
+            "(\"2 "
+            "sigma\"), a value (\"4e12\") [Msun/Mpc^3], or \"by field\": the first for densities of matter, else the "
+            "second");
     table.option("t_halo", &Parameters::t_halo, by_field)
         .doc(
-            "value that the highest cell of a halo reaches at least, in the same forms; \"by field\": \"200 mean\" or \"3 "
+            "value that the highest cell of a halo reaches at least, in the same forms; \"by field\": \"200 mean\" or "
+            "\"3 "
             "sigma\"");
     table.option("connectivity", &Parameters::connectivity, 14)
         .doc("neighbours of a cell: 6 (faces), 14 (Freudenthal triangulation) or 26 (faces, edges and corners)");
@@ -139,8 +142,8 @@ class Halos final : public Analysis {
     connectivity_of(parameters_.connectivity);
     if (!is_of_particles() && t_boundary_ && t_halo_ && t_boundary_->of == t_halo_->of &&
         t_halo_->value < t_boundary_->value)
-      throw core::Error("`t_halo` (" + peak + ") is below `t_boundary` (" + boundary + ")",
-                        "t_boundary", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
+      throw core::Error("`t_halo` (" + peak + ") is below `t_boundary` (" + boundary + ")", "t_boundary",
+                        "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
     check_linking_length(parameters_.linking_length);
     if (!parameters_.species.empty() && !reads_particles())
       throw core::Error("regions of a density have no particles of the species `" + parameters_.species + "`",

@@ -14,8 +14,8 @@ struct FieldScale {
   std::optional<double> deviation;  ///< where a threshold is of it
 };
 
-/// Why no region of `density`, the field `name`, is a halo by `criteria`: how high the field reaches, and thresholds, as
-/// keys of the task, that find something where it stands out. Collective; a pass over the cells.
+/// Why no region of `density`, the field `name`, is a halo by `criteria`: how high the field reaches, and thresholds,
+/// as keys of the task, that find something where it stands out. Collective; a pass over the cells.
 std::string why_none(const comm::Communicator& comm, const LeafField& density, const std::string& name,
                      const FieldScale& scale, const HaloCriteria& criteria);
 

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/machine.hpp"
 #include "sidestream/io/quantity_names.hpp"
 #include "sidestream/io/write_snapshot.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/checks/task_files.hpp"
 #include "sims/config/output_kinds.hpp"
 #include "sims/config/stripe_options.hpp"
 #include "sims/quantities/common_quantities.hpp"
@@ -130,12 +132,14 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
 std::vector<std::string> read_quantities(const core::Node& node, const std::vector<std::string>& wanted,
                                          const std::vector<std::string>& known) {
   std::vector<std::string> quantities;
+  const std::set<std::string> all(known.begin(), known.end());
+  std::set<std::string> taken;
   for (const std::string& name : wanted) {
-    const std::string own = std::ranges::find(known, name) != known.end() ? name : io::quantity_of(name);
-    if (std::ranges::find(known, own) == known.end())
+    const std::string own = all.contains(name) ? name : io::quantity_of(name);
+    if (!all.contains(own))
       core::reject(*node.find("variables"), fmt::format("there is no quantity `{}`", name),
                    fmt::format("choose from: {}", fmt::join(known, ", ")));
-    if (std::ranges::find(quantities, own) != quantities.end())
+    if (!taken.insert(own).second)
       core::reject(*node.find("variables"), fmt::format("`{}` is named twice", own), "name it once");
     quantities.push_back(own);
   }
@@ -411,6 +415,7 @@ RunConfig read_run(const core::Node& root, bool begins_anew, const core::Registr
   read_outputs(root, config, resolved);
   read_writing_tasks(root, config, resolved);
   check_tasks(config);
+  config.task_files = digests_of_task_files(config.coupling.tasks);
   config.resolved = core::to_toml(resolved);
   return config;
 }
@@ -433,65 +438,6 @@ void require_memory(const RunConfig& config, int computing, int here) {
     throw core::Error(fmt::format("the simulation takes about {:.3g} GiB on each of {} ranks, and {:.3g} GiB are free",
                                   each / 0x1p30, computing, available / 0x1p30),
                       core::host_name(), "take less (cells, particles), or more ranks on more machines");
-}
-
-// Of one file, without compression, on the mesh of level 0.
-double file_bytes(const RunConfig& config, const io::FileChoice& choice) {
-  const auto cells = static_cast<double>(config.plan->cells().product());
-  double particles = 0.0;
-  for (const couple::ExpectedSpecies& one : config.plan->species("")) particles += one.bytes;
-  if (choice.kind == io::FileKind::checkpoint) {
-    const std::vector<mesh::Quantity> all = config.quantities();
-    const auto is_stored = [&](const mesh::Quantity& quantity) {
-      return quantity.is_state || std::ranges::find(choice.quantities, quantity.name) != choice.quantities.end();
-    };
-    return 8.0 * cells * static_cast<double>(std::ranges::count_if(all, is_stored)) + particles;
-  }
-  const double number_bytes = choice.precision == io::Precision::single_precision ? 4.0 : 8.0;
-  return number_bytes * cells * static_cast<double>(choice.quantities.size()) + choice.particle_share * particles;
-}
-
-nlohmann::json describe_files(const RunConfig& config) {
-  nlohmann::json files = nlohmann::json::array();
-  const auto add = [&](const std::string& kind, const OutputConfig& output) {
-    files.push_back({{"kind", kind},
-                     {"task", output.task},
-                     {"format", output.file.format->name},
-                     {"bytes", file_bytes(config, output.file)},
-                     {"due", couple::in_words(output.trigger.when())}});
-  };
-  for (const OutputConfig& output : config.plotfiles)
-    if (output.grid.empty()) add("plot file", output);
-  if (config.checkpoint) add("checkpoint", *config.checkpoint);
-  return files;
-}
-
-nlohmann::json describe(const RunConfig& config, int ranks) {
-  const comm::RankCounts counts = couple::plan_ranks(ranks, config.coupling);
-  nlohmann::json tasks = nlohmann::json::array();
-  for (const couple::Task& task : config.coupling.tasks)
-    tasks.push_back({{"name", task.name},
-                     {"analysis", task.analysis_name},
-                     {"transport", task.transport->name + (task.isolation ? ", a job of its own" : "")},
-                     {"due", couple::in_words(task.trigger.when())}});
-  for (const OutputConfig& output : config.plotfiles)
-    if (!output.task.empty())
-      tasks.push_back({{"name", output.task},
-                       {"analysis", "writes " + output.file.format->name},
-                       {"transport", output.is_asynchronous ? "async" : "in-situ"},
-                       {"due", couple::in_words(output.trigger.when())}});
-  nlohmann::json description = config.plan->description();
-  description.update({{"simulation", config.simulation},
-                      {"ranks", counts.world},
-                      {"compute", counts.compute},
-                      {"sidecars", counts.sidecars},
-                      {"threads", config.coupling.uses_threads() ? 2 : 1},
-                      {"memory_bytes", config.plan->memory_bytes()},
-                      {"least_memory_bytes", config.plan->least_memory_bytes()},
-                      {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},
-                      {"files", describe_files(config)},
-                      {"tasks", tasks}});
-  return description;
 }
 
 }  // namespace sidestream::sims

@@ -117,13 +117,14 @@ Node node_of(const HostDescription& description) {
   host.set("lengths", array_of(description.lengths));
   host.set("expands", Node(description.expands));
   host.set("equal_blocks", Node(description.has_equal_blocks));
-  Node quantities(Node::Members{}), species(Node::Members{});
+  Node species(Node::Members{});
+  Node::Members quantities;
   for (const mesh::Quantity& quantity : description.quantities) {
     Node one(Node::Members{});
     one.set("unit", Node(quantity.unit));
     one.set("meaning", Node(quantity.meaning));
     one.set("state", Node(quantity.is_state));
-    quantities.set(quantity.name, one);
+    quantities.emplace_back(quantity.name, std::move(one));
   }
   for (const couple::ExpectedSpecies& of : description.species) {
     Node::Array numbers;
@@ -132,7 +133,7 @@ Node node_of(const HostDescription& description) {
     one.set("numbers", Node(Node::Value(std::move(numbers))));
     species.set(of.name, one);
   }
-  host.set("quantity", quantities);
+  host.set("quantity", Node(std::move(quantities)));
   host.set("species", species);
   return host;
 }

@@ -69,7 +69,7 @@ void HostState::set_field(HostField field) {
   for (const HostMemory& memory : field.blocks)
     if (memory.first == nullptr) throw core::Error("a block of a field has no memory", where, "give where it lies");
   with_type(field.type, [](auto*) {});
-  if (is_closed_ && std::ranges::find(names_, name) == names_.end())
+  if (is_closed_ && !names_.contains(name))
     throw core::Error("a field that the run has not begun with", where, "give all fields before the run begins");
   digest_.reset();
   const auto [known, is_new] = places_.try_emplace(name, fields_.size());
@@ -110,7 +110,7 @@ void HostState::set_number(const std::string& name, double value) {
 
 void HostState::close_list() {
   is_closed_ = true;
-  for (const HostField& field : fields_) names_.push_back(field.quantity.name);
+  for (const HostField& field : fields_) names_.insert(field.quantity.name);
 }
 
 void HostState::require_fields() const {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,7 @@ class HostState {
   HostLevels levels_;
   std::vector<HostField> fields_;
   std::map<std::string, std::size_t> places_;  // of fields, by their names
-  std::vector<std::string> names_;             // of the fields that a run has begun with
+  std::set<std::string> names_;                // of the fields that a run has begun with
   std::vector<HostSpecies> species_;
   bool is_closed_ = false;
   mutable std::optional<Digest> digest_;

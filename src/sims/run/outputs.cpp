@@ -12,6 +12,7 @@
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
 #include "sims/checks/same_physics.hpp"
+#include "sims/checks/task_files.hpp"
 #include "sims/config/run_knobs.hpp"
 
 namespace sidestream::sims {
@@ -154,6 +155,7 @@ void Outputs::write_checkpoint(Simulation& simulation, couple::CheckpointPoint p
     choice.texts[triggers_text] = std::move(memory);
   if (std::string steered = steering_.memory(); !steered.empty()) choice.texts[steering_text] = std::move(steered);
   choice.texts[physics_text] = nlohmann::json(physics_of(config_)).dump();
+  if (!config_.task_files.empty()) choice.texts[task_files_text] = nlohmann::json(config_.task_files).dump();
   const Output output{"checkpoint", path, &config, step};
   Pending pending;
   pending.output = output;

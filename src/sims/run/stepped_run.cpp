@@ -25,6 +25,7 @@
 #include "sidestream/mesh/cell_condition.hpp"
 #include "sims/checks/losses.hpp"
 #include "sims/checks/start.hpp"
+#include "sims/checks/task_files.hpp"
 #include "sims/config/run_knobs.hpp"
 #include "sims/run/outputs.hpp"
 #include "sims/run/replaying.hpp"
@@ -182,6 +183,9 @@ class BetweenSteps {
                           {"step", simulation_->moment().step},
                           {"read", {{"files", read.files}, {"reads", read.reads}, {"bytes", read.bytes_read}}}});
     say(fmt::format("started from {}", path));
+    if (goes_on)
+      for (const core::Error& warning : changed_task_files(config_.coupling.tasks, config_.task_files, state))
+        warn(warning);
     const auto memory = state.texts.find(triggers_text);
     return memory == state.texts.end() ? "" : memory->second;
   }
@@ -343,13 +347,15 @@ class BetweenSteps {
   }
 
   void write_warnings() {
-    for (const core::Error& warning : simulation_->warnings()) {
-      session_.log().write("warning", {{"step", simulation_->moment().step},
-                                       {"message", warning.message()},
-                                       {"where", warning.where()},
-                                       {"hint", warning.hint()}});
-      say(fmt::format("warning: {}\n  --> {}\nhint: {}", warning.message(), warning.where(), warning.hint()));
-    }
+    for (const core::Error& warning : simulation_->warnings()) warn(warning);
+  }
+
+  void warn(const core::Error& warning) {
+    session_.log().write("warning", {{"step", simulation_->moment().step},
+                                     {"message", warning.message()},
+                                     {"where", warning.where()},
+                                     {"hint", warning.hint()}});
+    say(fmt::format("warning: {}\n  --> {}\nhint: {}", warning.message(), warning.where(), warning.hint()));
   }
 
   double seconds_left() const {

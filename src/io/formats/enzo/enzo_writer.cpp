@@ -335,6 +335,7 @@ std::string enzo_checksum(std::string_view text) {
 Format enzo_format() {
   Format format = enzo_format_of(GridFiles::one_a_rank);
   format.write_keys = {"files"};
+  format.data_files = [](double ranks, const WriteOptions&) { return ranks; };
   format.name = "enzo";
   format.documentation = "Enzo's folder: hierarchy, boundary, and an HDF5 file of grids for each rank";
   format.checkpoint = StepName{"DD", "", 5};

@@ -250,7 +250,13 @@ Format files_format() {
           open_files_folder,
           {},
           true,
-          {"files", "ranks_per_file"}};
+          {"files", "ranks_per_file"},
+          false,
+          true,
+          [](double ranks, const WriteOptions& options) {
+            const double each = options.ranks_per_file > 0 ? options.ranks_per_file : std::ceil(std::sqrt(ranks));
+            return std::ceil(ranks / each);
+          }};
 }
 
 }  // namespace sidestream::io

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "io/containers/hdf5/hdf5_input.hpp"
 #include "io/containers/hdf5/hdf5_inside.hpp"
 #include "io/disk/file_parts.hpp"
 #include "io/formats/flash/flash_format.hpp"
@@ -80,7 +81,7 @@ std::unique_ptr<FlashSource> open_source(Container container, const std::string&
 
 bool has_names_of(const Member& member, const std::function<bool(const char*)>& has) {
   return has("bounding box") && has("refine level") &&
-         has(combined_name) == (member.kind.layout == FlashLayout::combined) &&
+         has(combined_name.c_str()) == (member.kind.layout == FlashLayout::combined) &&
          (member.name != "sidestream" || has("sidestream"));
 }
 
@@ -95,7 +96,7 @@ bool has_tables(const Member& member, const std::string& name) {
       return has_names_of(
           member, [source = std::shared_ptr(open_flash_netcdf(path))](const char* name) { return source->has(name); });
     const QuietHdf5 quiet;
-    const FileHandle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen");
+    const FileHandle file = open_hdf5_quietly(path);
     return has_names_of(member, [&](const char* name) { return has_link(file, name); });
   } catch (const core::Error&) {
     return false;
@@ -128,7 +129,12 @@ Format entry(const Member& member) {
   format.methods = methods_for(member.kind.container);
   format.compresses = member.kind.container == Container::hdf5 && member.kind.layout == FlashLayout::standard;
   format.takes_any_boxes = false;
-  if (member.kind.container == Container::hdf5) format.write_keys = {"files"};
+  if (member.kind.container == Container::hdf5) {
+    format.write_keys = {"files"};
+    format.data_files = [](double ranks, const WriteOptions& options) {
+      return std::clamp(static_cast<double>(options.files), 1.0, ranks);
+    };
+  }
   format.write = [kind = member.kind](const comm::Communicator& comm, const std::string& path,
                                       const FileContent& content, const WriteOptions& options) {
     return write_flash(comm, path, content, options, kind);

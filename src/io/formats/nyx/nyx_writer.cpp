@@ -290,7 +290,12 @@ Format nyx_format() {
           open_nyx_folder,
           {},
           false,
-          {"files"}};
+          {"files"},
+          false,
+          true,
+          [](double ranks, const WriteOptions& options) {
+            return std::min(ranks, static_cast<double>(options.files_at_once()));
+          }};
 }
 
 }  // namespace sidestream::io

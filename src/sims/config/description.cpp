@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/core/machine.hpp"
+#include "sidestream/sims/run.hpp"
+#include "sims/config/mesh_config.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+constexpr double usual_rank_bytes = 4.0 * 0x1p30;
+
+// Of one file, without compression, on the mesh of level 0.
+double file_bytes(const RunConfig& config, const io::FileChoice& choice) {
+  const auto cells = static_cast<double>(config.plan->cells().product());
+  double particles = 0.0;
+  for (const couple::ExpectedSpecies& one : config.plan->species("")) particles += one.bytes;
+  if (choice.kind == io::FileKind::checkpoint) {
+    const std::vector<mesh::Quantity> all = config.quantities();
+    const auto is_stored = [&](const mesh::Quantity& quantity) {
+      return quantity.is_state || std::ranges::find(choice.quantities, quantity.name) != choice.quantities.end();
+    };
+    return 8.0 * cells * static_cast<double>(std::ranges::count_if(all, is_stored)) + particles;
+  }
+  const double number_bytes = choice.precision == io::Precision::single_precision ? 4.0 : 8.0;
+  return number_bytes * cells * static_cast<double>(choice.quantities.size()) + choice.particle_share * particles;
+}
+
+// Data files of one of them, written by so many ranks.
+double data_files(const io::FileChoice& choice, double ranks) {
+  return choice.format->data_files ? choice.format->data_files(ranks, choice.options) : 1.0;
+}
+
+nlohmann::json describe_files(const RunConfig& config, double ranks) {
+  nlohmann::json files = nlohmann::json::array();
+  const auto add = [&](const std::string& kind, const OutputConfig& output) {
+    files.push_back({{"kind", kind},
+                     {"task", output.task},
+                     {"format", output.file.format->name},
+                     {"bytes", file_bytes(config, output.file)},
+                     {"data_files", data_files(output.file, ranks)},
+                     {"due", couple::in_words(output.trigger.when())}});
+  };
+  for (const OutputConfig& output : config.plotfiles)
+    if (output.grid.empty()) add("plot file", output);
+  if (config.checkpoint) add("checkpoint", *config.checkpoint);
+  return files;
+}
+
+}  // namespace
+
+nlohmann::json describe(const RunConfig& config, int ranks) {
+  const comm::RankCounts counts = couple::plan_ranks(ranks, config.coupling);
+  nlohmann::json tasks = nlohmann::json::array();
+  for (const couple::Task& task : config.coupling.tasks)
+    tasks.push_back({{"name", task.name},
+                     {"analysis", task.analysis_name},
+                     {"transport", task.transport->name + (task.isolation ? ", a job of its own" : "")},
+                     {"due", couple::in_words(task.trigger.when())}});
+  for (const OutputConfig& output : config.plotfiles)
+    if (!output.task.empty())
+      tasks.push_back({{"name", output.task},
+                       {"analysis", "writes " + output.file.format->name},
+                       {"transport", output.is_asynchronous ? "async" : "in-situ"},
+                       {"due", couple::in_words(output.trigger.when())}});
+  nlohmann::json description = config.plan->description();
+  description.update({{"simulation", config.simulation},
+                      {"ranks", counts.world},
+                      {"compute", counts.compute},
+                      {"sidecars", counts.sidecars},
+                      {"threads", config.coupling.uses_threads() ? 2 : 1},
+                      {"size", size_in_words(config)},
+                      {"memory_bytes", config.plan->memory_bytes()},
+                      {"least_memory_bytes", config.plan->least_memory_bytes()},
+                      {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},
+                      {"files", describe_files(config, counts.compute)},
+                      {"tasks", tasks}});
+  return description;
+}
+
+std::string size_in_words(const RunConfig& config, double times) {
+  const double bytes = times * config.plan->memory_bytes();
+  const double ranks = std::max(1.0, std::ceil(bytes / usual_rank_bytes));
+  std::string words = fmt::format("{:.3g} GiB of memory, which {:.3g} ranks of 4 GiB have", bytes / 0x1p30, ranks);
+  for (const auto& file : describe_files(config, ranks)) {
+    const auto count = file.at("data_files").get<double>();
+    words += fmt::format("; each {} {:.3g} GiB in {:.3g} data file{} of format {}", file.at("kind").get<std::string>(),
+                         times * file.at("bytes").get<double>() / 0x1p30, count, count == 1.0 ? "" : "s",
+                         file.at("format").get<std::string>());
+  }
+  return words;
+}
+
+std::string size_of_refused(const core::Node& root, bool begins_anew) {
+  try {
+    const MeshConfig mesh = mesh_table(1).read(table_or_empty(root, "mesh"));
+    constexpr std::int32_t least_blocks = 2;  // along an axis of the smaller mesh
+    const auto can_be_halved = [&](std::int32_t cells, int times) {
+      const std::int64_t whole = std::int64_t{mesh.block} << times;
+      return cells == 1 || (cells % whole == 0 && cells / whole >= least_blocks);
+    };
+    int times = 0;
+    while (std::ranges::all_of(mesh.cells, [&](std::int32_t cells) { return can_be_halved(cells, times + 1); }))
+      ++times;
+    if (times == 0) return "";
+    core::Node smaller = root;
+    std::array<std::int32_t, 3> cells{};
+    double ratio = 1.0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      cells[axis] = mesh.cells[axis] == 1 ? 1 : mesh.cells[axis] >> times;
+      ratio *= static_cast<double>(mesh.cells[axis]) / cells[axis];
+    }
+    core::override_key(smaller, fmt::format("mesh.cells=[{}]", fmt::join(cells, ", ")));
+    const RunConfig config = read_run(smaller, begins_anew);
+    return ratio * config.plan->memory_bytes() > core::available_memory_bytes() ? size_in_words(config, ratio) : "";
+  } catch (const core::Error&) {
+    return "";
+  }
+}
+
+}  // namespace sidestream::sims
