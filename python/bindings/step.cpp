@@ -43,6 +43,25 @@ std::span<const double> span_of(const Step::Numbers& values) {
   return {values.data(), values.size()};
 }
 
+// Calls `work` with each row along the last axis.
+template <typename F>
+void for_each_row(const Step::Cells& cells, F work) {
+  if (cells.size() == 0) return;
+  const std::size_t axes = cells.ndim(), count = axes == 0 ? 1 : cells.shape(axes - 1);
+  std::vector<std::size_t> at(std::max<std::size_t>(axes, 1));
+  const double* row = cells.data();
+  while (true) {
+    work(std::span(row, count));
+    std::size_t axis = std::max<std::size_t>(axes, 1) - 1;
+    while (axis > 0 && ++at[axis - 1] == cells.shape(axis - 1)) {
+      row -= static_cast<std::int64_t>(cells.shape(axis - 1) - 1) * cells.stride(axis - 1);
+      at[--axis] = 0;
+    }
+    if (axis == 0) return;
+    row += cells.stride(axis - 1);
+  }
+}
+
 /// Finds the interval of a number between rising edges: the bits of numbers are in their order, and a table over these
 /// says from which interval on to look.
 class BinFinder {
@@ -234,17 +253,19 @@ void Step::agree(std::int64_t place, const std::string& problem) const {
                       "every rank calls `sum`, `min`, `max`, `histogram` and `gather`, in the same order");
 }
 
-double Step::sum(const std::vector<Numbers>& values) const {
+double Step::sum(const std::vector<Cells>& values) const {
   const nb::gil_scoped_release unlocked;
   core::CompactSum own;
-  for (const Numbers& part : values)
-    for (const double value : span_of(part)) own.add(value);
+  for (const Cells& part : values)
+    for_each_row(part, [&](std::span<const double> row) {
+      for (const double value : row) own.add(value);
+    });
   core::ExactSum total;
   own.add_to(total);
   return comm().sum(total);
 }
 
-nb::tuple Step::histogram(const std::vector<Numbers>& values, const std::vector<Numbers>& weights,
+nb::tuple Step::histogram(const std::vector<Cells>& values, const std::vector<Numbers>& weights,
                           const Numbers& edges) const {
   const BinFinder bins(span_of(edges));
   std::vector<std::int64_t> counts(bins.size());
@@ -252,14 +273,18 @@ nb::tuple Step::histogram(const std::vector<Numbers>& values, const std::vector<
   {
     const nb::gil_scoped_release unlocked;
     std::vector<core::ExactSum> sums(weights.empty() ? 0 : counts.size());
-    for (std::size_t part = 0; part < values.size(); ++part)
-      for (std::size_t n = 0; n < values[part].size(); ++n) {
-        const double value = values[part].data()[n];
-        if (!bins.hold(value)) continue;
-        const std::size_t bin = bins.of(value);
-        ++counts[bin];
-        if (!sums.empty()) sums[bin].add(weights[part].data()[n]);
-      }
+    for (std::size_t part = 0; part < values.size(); ++part) {
+      const double* weight = sums.empty() ? nullptr : weights[part].data();
+      for_each_row(values[part], [&](std::span<const double> row) {
+        for (std::size_t n = 0; n < row.size(); ++n) {
+          if (!bins.hold(row[n])) continue;
+          const std::size_t bin = bins.of(row[n]);
+          ++counts[bin];
+          if (weight != nullptr) sums[bin].add(weight[n]);
+        }
+        if (weight != nullptr) weight += row.size();
+      });
+    }
     const bool are_weighted = comm().max(static_cast<std::int64_t>(sums.size())) > 0;
     if (are_weighted) sums.resize(counts.size());
     comm().sum(std::span(counts));

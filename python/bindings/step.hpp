@@ -17,6 +17,8 @@ class Step {
  public:
   /// Numbers to be counted or added up.
   using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  /// The same as they lie, such as the cells of a block within ghost cells: the last axis without gaps.
+  using Cells = nb::ndarray<const double, nb::device::cpu>;
 
   Step(std::shared_ptr<const mesh::Snapshot> snapshot, std::shared_ptr<const comm::Communicator> comm, std::string kind)
       : snapshot_(std::move(snapshot)), comm_(std::move(comm)), kind_(std::move(kind)) {}
@@ -47,12 +49,12 @@ class Step {
   /// Throws on all of them the problem of the first that has one, or that they are not all at the `place` of this one.
   void agree(std::int64_t place, const std::string& problem) const;
   /// Exact: the same bits on any number of ranks.
-  double sum(const std::vector<Numbers>& values) const;
+  double sum(const std::vector<Cells>& values) const;
   double min(double value) const { return comm().min(value); }
   double max(double value) const { return comm().max(value); }
   /// How many values lie between each edge and the next, the last of which belongs to the last interval, and the exact
   /// sum of their weights, of arrays as long as those of the values; without weights those are no numbers at all.
-  nb::tuple histogram(const std::vector<Numbers>& values, const std::vector<Numbers>& weights,
+  nb::tuple histogram(const std::vector<Cells>& values, const std::vector<Numbers>& weights,
                       const Numbers& edges) const;
   /// The values of all ranks on rank 0, elsewhere none.
   nb::object gather(const Numbers& values) const;

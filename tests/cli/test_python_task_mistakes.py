@@ -66,6 +66,18 @@ FAULTS = {
 }
 
 ODD = {
+    "as_they_lie": (
+        "whole = np.arange(120.0).reshape(4, 5, 6)\n"
+        "views = [whole[1:3, ::2, 1:4], whole[::-1, :, ::-1], whole[:, 1:, ::2], whole.T, whole[2, 3, 4],\n"
+        "         np.broadcast_to(whole[0, 0], (3, 6)), whole[:0], whole[:, :0], whole[1:2, 1:2, 1:2], whole.astype('>f4')]\n"
+        "edges = np.linspace(0.0, 119.0, 8)\n"
+        "own = np.concatenate([np.ravel(v) for v in views])\n"
+        "return {'sum': snapshot.sum(*views) / snapshot.ranks, 'own': own.sum(),\n"
+        "        'counts': snapshot.histogram(views, edges) // snapshot.ranks, 'numpy': np.histogram(own, edges)[0],\n"
+        "        'heavy': snapshot.histogram(views[:4], edges, views[:4]) / snapshot.ranks,\n"
+        "        'weighted': np.histogram(np.concatenate([np.ravel(v) for v in views[:4]]), edges,\n"
+        "                                 weights=np.concatenate([np.ravel(v) for v in views[:4]]))[0]}"
+    ),
     "masked": (
         "mean = snapshot.sum(*cells) / snapshot.cell_count\n"
         "high = [np.ma.masked_less_equal(c, mean) for c in cells]\n"
@@ -135,6 +147,12 @@ def test_what_a_mask_hides_is_left_out(folder: Path) -> None:
     np.testing.assert_array_equal(found["sum"], found["same"])
     assert np.all(found["least"] > 0.1) and np.all(found["most"] >= found["least"])
     np.testing.assert_array_equal(found["hidden"][-1], [np.nan, 2.0, 3.0])
+
+
+def test_arrays_are_counted_as_they_lie(folder: Path) -> None:
+    found = sidestream.open(folder)["as_they_lie"]
+    for ours, of_numpy in (("sum", "own"), ("counts", "numpy"), ("heavy", "weighted")):
+        np.testing.assert_array_equal(found[ours], found[of_numpy])
 
 
 def test_what_is_no_number_on_any_rank_is_none_on_all(folder: Path) -> None:

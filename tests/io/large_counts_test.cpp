@@ -137,7 +137,7 @@ TEST_F(LargeCounts, RanksWriteRowsBehindThatMany) {
   const bool is_in_memory = ::statfs(".", &disk) != 0 || disk.f_type == 0x01021994;
   if (!world_.all(!is_in_memory && std::filesystem::space(".").available > 20u * many_rows))
     GTEST_SKIP() << "not allowed here: the folder is no disk with room for 40 GB";
-  io::write_array_file(world_, path, file, {"engine", 64, 0, 16 << 20, false, true});
+  io::write_array_file(world_, path, file, {.method = "engine", .is_durable = false});
 
   const io::InputFile written(path);
   for (const io::RowRun& run : group.runs) {

@@ -88,7 +88,7 @@ class TaskSnapshot(StreamSnapshot):
 
     def sum(self, *values: ArrayLike) -> float:
         """The sum of all numbers in all these arrays on all ranks: exact, so the same on any number of ranks."""
-        parts = [_flat((value,)) for value in values]
+        parts = _parts(values)
         self._meet(SUM)
         return float(self._step.sum(parts))
 
@@ -228,7 +228,13 @@ def _numbers(value: ArrayLike) -> NDArray[Any]:
 
 def _parts(values: Sequence[ArrayLike] | ArrayLike | None) -> list[NDArray[np.float64]]:
     several = () if values is None else values if isinstance(values, list | tuple) else (values,)
-    return [_flat((value,)) for value in several]
+    return [_in_rows(value) for value in several]
+
+
+def _in_rows(values: ArrayLike) -> NDArray[np.float64]:
+    """As they lie where the last axis has no gaps, else copied."""
+    numbers = np.asarray(_numbers(values), dtype=np.float64)
+    return numbers if numbers.ndim and numbers.strides[-1] == numbers.itemsize else np.ascontiguousarray(numbers)
 
 
 def _flat(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
