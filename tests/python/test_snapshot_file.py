@@ -452,3 +452,14 @@ def test_a_file_of_no_known_format_is_named_with_those_that_are(tmp_path: Path) 
         sidestream.open(tmp_path / "notes.txt")
 
     assert "nyx" in caught.value.hint
+
+
+def test_a_file_that_is_cut_says_so_though_nothing_tells_what_it_was(tmp_path: Path) -> None:
+    path = sample_file.write("sidestream", tmp_path / "chk00007.hdf5_chk", "checkpoint")
+    whole = path.read_bytes()
+    for length in (len(whole) // 2, 4096):
+        cut = tmp_path / "some_file"
+        cut.write_bytes(whole[:length])
+        with pytest.raises(sidestream.Error, match=f"truncated.* of which {length} are there") as caught:
+            sidestream.open(cut)
+        assert "copy it anew" in caught.value.hint

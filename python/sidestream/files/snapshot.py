@@ -56,6 +56,16 @@ def formats() -> list[str]:
     return list(extension().file_formats())
 
 
+def cut(path: Path) -> Error | None:
+    """The error for a file of no known format where its first bytes tell that its end is missing."""
+    try:
+        with errors_of(path):
+            extension().describe_file(str(path))
+    except Error as problem:
+        return problem if "truncated" in problem.what else None
+    return None
+
+
 def bytes_of(path: Path) -> int:
     """The size of a file, or of all files below a folder."""
     return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size

@@ -7,10 +7,12 @@
 #include <charconv>
 #include <filesystem>
 
+#include "io/containers/hdf5/hdf5_cut.hpp"
 #include "io/content/possible_numbers.hpp"
 #include "io/formats/format_entries.hpp"
 #include "sidestream/comm/read_together.hpp"
 #include "sidestream/core/input_file.hpp"
+#include "sidestream/io/atomic_file.hpp"
 
 namespace sidestream::io {
 
@@ -52,6 +54,10 @@ const Format& format_of(const std::string& path) {
     throw core::Error(fmt::format("this is {} and no regular file", kind), path, "give the path of a file");
   for (const Format& format : formats())
     if (format.recognizes(path)) return format;
+  if (const auto whole = length_before_cut(path))
+    throw core::Error(fmt::format("the file is truncated: it is HDF5 of {} bytes, of which {} are there", *whole,
+                                  InputFile(path).size_bytes()),
+                      path, "copy it anew from where it is whole, or take the one before");
   throw core::Error("the file is of no known format", path,
                     fmt::format("these can be read: {}", fmt::join(formats().names(), ", ")));
 }
