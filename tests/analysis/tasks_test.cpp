@@ -136,8 +136,10 @@ TEST(Tasks, SayWhatIsWrongWithTheirConfiguration) {
   EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = '80 maen'"), HasSubstr("maen"));
   EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = 'many'"), HasSubstr("does not start with a number"));
   EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = 'inf mean'"), HasSubstr("not a finite number"));
-  EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = '80 mean'"), HasSubstr("below `t_boundary` (81.66 mean)"));
-  EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = '1 sigma'"), HasSubstr("below `t_boundary` (2 sigma)"));
+  EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = '80 mean'"),
+              HasSubstr("below `t_boundary` (81.66 mean, the default)"));
+  EXPECT_THAT(complaint("analysis = 'halos'\nt_halo = '1 sigma'"),
+              HasSubstr("below `t_boundary` (2 sigma, the default)"));
   EXPECT_THAT(complaint("analysis = 'halos'\nconnectivity = 18"), HasSubstr("use 6, 14 or 26"));
   EXPECT_THAT(complaint("analysis = 'pdf'\nlow = 10.0\nhigh = 1.0"), HasSubstr("set 0 < low < high"));
   EXPECT_THAT(complaint("analysis = 'phase'\ntemperature_low = 0.0"), HasSubstr("temperature"));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import h5py
@@ -47,6 +48,27 @@ def test_halos_of_an_array_are_those_of_the_function(folder: Path, ranks: int) -
     assert own.sizes["halo"] > 10
     for name in ("id", "mass", "cells", "x", "y", "z", "peak"):
         np.testing.assert_array_equal(found[name], own[name], err_msg=name)
+
+
+def test_the_only_array_is_the_field_that_halos_are_sought_in(folder: Path) -> None:
+    np.save(folder / "temperature.npy", TEMPERATURE)
+
+    words = ("temperature.npy", "--box", "20 Mpc", "--unit", "K", "--t-boundary", "1 sigma", "--t-halo", "1.5 sigma")
+    done = command(folder, "halos", "find", *words, "--json")
+    low = command(folder, "halos", "find", *words[:5], "--t-halo", "1 sigma")
+
+    assert done.returncode == 0, done.stderr
+    cells = sum(json.loads(done.stdout)["columns"]["cells"])
+    assert 0 < cells <= np.count_nonzero(TEMPERATURE.mean() + TEMPERATURE.std() < TEMPERATURE)
+    assert low.returncode != 0 and "is below `t_boundary` (2 sigma, the default)" in low.stderr
+
+
+def test_a_pipe_is_no_array(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npy")
+
+    done = command(tmp_path, "halos", "find", "pipe.npy", "--box", "20 Mpc")
+
+    assert done.returncode != 0 and "this is no regular file" in done.stderr
 
 
 @pytest.mark.parametrize("data", ["both.npz", "fields.h5:/gas", "fields.h5:gas"])

@@ -69,7 +69,8 @@ ODD = {
     "as_they_lie": (
         "whole = np.arange(120.0).reshape(4, 5, 6)\n"
         "views = [whole[1:3, ::2, 1:4], whole[::-1, :, ::-1], whole[:, 1:, ::2], whole.T, whole[2, 3, 4],\n"
-        "         np.broadcast_to(whole[0, 0], (3, 6)), whole[:0], whole[:, :0], whole[1:2, 1:2, 1:2], whole.astype('>f4')]\n"
+        "         np.broadcast_to(whole[0, 0], (3, 6)), whole[:0], whole[:, :0], whole[1:2, 1:2, 1:2],\n"
+        "         whole.astype('>f4')]\n"
         "edges = np.linspace(0.0, 119.0, 8)\n"
         "own = np.concatenate([np.ravel(v) for v in views])\n"
         "return {'sum': snapshot.sum(*views) / snapshot.ranks, 'own': own.sum(),\n"
@@ -87,6 +88,10 @@ ODD = {
     "no_numbers": (
         "return {'least': snapshot.min([np.nan] if snapshot.rank else [1.0]),\n"
         "        'most': snapshot.max([2.0] if snapshot.rank else [1.0, np.nan, 3.0])}"
+    ),
+    "infinite": (
+        "return {'up': snapshot.sum([np.inf, 1.0]), 'both': snapshot.sum([np.inf, -np.inf]),\n"
+        "        'down': snapshot.sum([-np.inf] if snapshot.rank else [1.0]), 'none': snapshot.sum([np.inf], [np.nan])}"
     ),
     "pandas_and_xarray": (
         "import pandas as pd, xarray as xr\n"
@@ -158,6 +163,12 @@ def test_arrays_are_counted_as_they_lie(folder: Path) -> None:
 def test_what_is_no_number_on_any_rank_is_none_on_all(folder: Path) -> None:
     found = sidestream.open(folder)["no_numbers"]
     assert np.isnan(found["least"]).all() and np.isnan(found["most"]).all()
+
+
+def test_sums_of_infinities_are_those_of_ieee_754(folder: Path) -> None:
+    found = sidestream.open(folder)["infinite"]
+    assert np.all(found["up"] == np.inf) and np.all(found["down"] == -np.inf)
+    assert np.isnan(found["both"]).all() and np.isnan(found["none"]).all()
 
 
 def test_tables_of_any_kind_have_their_lengths(folder: Path) -> None:

@@ -439,6 +439,14 @@ def test_what_goes_wrong_names_its_line_and_ends_nothing(fault: str, tmp_path: P
     assert events(tmp_path / "run", "run_end")[-1]["status"] == ("incomplete" if done.returncode else "finished")
 
 
+def test_what_a_task_prints_is_seen(tmp_path: Path) -> None:
+    write(tmp_path, BLAST, TASK, script=faulty("print('at', snapshot.step, 'seen')\nreturn {'y': 1.0}"))
+    done = command(tmp_path, "run", "box.toml", "-n", 1, "--out", "run")
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout + done.stderr
+    assert all(printed.count(f"at {step} seen") == 1 for step in (0, 4, 8)), printed
+
+
 def test_a_process_that_ends_is_survived_by_a_job_of_its_own(tmp_path: Path) -> None:
     write(tmp_path, BLAST, TASK + "isolate = true\n", script=faulty("os._exit(7)"))
     run(tmp_path, 2)

@@ -31,7 +31,7 @@ class Reading : public test::FormatTest, public testing::WithParamInterface<std:
   mesh::Layout layout() const {
     return test::dealt(mesh::split(mesh::domain_of({cells, cells, cells}), {2, 2, 2}), comm_.size(), Deal::in_pieces);
   }
-  std::string written() const {
+  std::string written(int files = 0) const {
     mesh::Snapshot state;
     state.rank = comm_.rank();
     state.levels = {layout()};
@@ -45,6 +45,7 @@ class Reading : public test::FormatTest, public testing::WithParamInterface<std:
     choice.format = &format();
     choice.kind = io::FileKind::checkpoint;
     choice.quantities = mesh::names_of(state.quantities());
+    choice.options.files = files;
     std::string path = folder_ / format().checkpoint->of(7);
     io::write_snapshot(comm_, state, choice, path);
     return path;
@@ -89,6 +90,22 @@ TEST_P(Reading, ARankReadsItsShareOnceAndInFewOpens) {
   EXPECT_LE(all.files, 3 * comm_.size() + 3);
 }
 
+class ReadingParts : public Reading {};
+
+TEST_P(ReadingParts, ARankOpensEachPartAFewTimesForAllItsBlocks) {
+  const auto file = io::open_snapshot_file(comm_, written(comm_.size()));
+  const io::AccessStatistics before = io::reads_so_far();
+
+  for (const mesh::Quantity& field : file->description().fields) {
+    mesh::Field<double> into(layout(), comm_.rank());
+    file->read_field(field.name, into);
+  }
+
+  const int fields = static_cast<int>(file->description().fields.size());
+  EXPECT_LE(io::reads_since(before).files, 3 * comm_.size() * fields);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ReadingParts, testing::Values("sidestream"));
 INSTANTIATE_TEST_SUITE_P(Formats, Reading,
                          testing::Values("sidestream", "flash", "flash-5d", "flash-netcdf", "flash-netcdf-5d", "nyx",
                                          "enzo", "enzo-hdf5", "raw", "files"),

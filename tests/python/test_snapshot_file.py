@@ -463,3 +463,6 @@ def test_a_file_that_is_cut_says_so_though_nothing_tells_what_it_was(tmp_path: P
         with pytest.raises(sidestream.Error, match=f"truncated.* of which {length} are there") as caught:
             sidestream.open(cut)
         assert "copy it anew" in caught.value.hint
+    cut.write_bytes(whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:])
+    with pytest.raises(sidestream.Error, match="the checksum of the file's tables is wrong"):
+        sidestream.open(cut)

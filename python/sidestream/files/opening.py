@@ -71,11 +71,11 @@ def is_result(path: Path) -> bool:
 
 def unknown(path: Path) -> Error:
     """The error for a path that is nothing known."""
-    from .snapshot import cut, formats
+    from .snapshot import damage_of, formats
 
     if not path.is_dir() and not path.is_file():
         return Error("this is a pipe, a device or the like, and no file", path, "give the name of a file or folder")
-    if path.is_file() and (problem := cut(path)):
+    if path.is_file() and (problem := damage_of(path)):
         return problem
     what = "the folder is neither a run nor a plot file" if path.is_dir() else "the file is of no known format"
     own = "a run folder holds `events.jsonl`" if path.is_dir() else f"the names of results end in `{RESULT}`"

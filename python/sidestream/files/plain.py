@@ -153,6 +153,8 @@ def _arrays(path: Path, name: str) -> dict[str, tuple[Any, str]]:
     """The arrays by their names, each with its unit as far as it tells."""
     if not is_there(_file(path)):
         raise Error("there is no such file", _file(path), "give the name of a NumPy or HDF5 file")
+    if not _file(path).is_file():
+        raise Error("this is no regular file", _file(path), "give the name of a NumPy or HDF5 file")
     inside = _hdf5(path)
     try:
         found = _in_numpy(path, name) if inside is None else _in_hdf5(*inside)

@@ -56,13 +56,13 @@ def formats() -> list[str]:
     return list(extension().file_formats())
 
 
-def cut(path: Path) -> Error | None:
-    """The error for a file of no known format where its first bytes tell that its end is missing."""
+def damage_of(path: Path) -> Error | None:
+    """The error for a file of no known format where its bytes tell what is damaged."""
     try:
         with errors_of(path):
             extension().describe_file(str(path))
     except Error as problem:
-        return problem if "truncated" in problem.what else None
+        return None if "no known format" in problem.what else problem
     return None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..error import Error, UsageError
 from ..files.opening import is_there
 from ..files.origin import config_of, quantity_of
+from ..files.snapshot import SnapshotFile
 from ..runs.results import load_result
 from .later import FileTasks, analyze_files, tasks_of
 from .launcher import HALOS
@@ -68,6 +69,8 @@ def find(request: Search, ranks: int, launcher: str | None = None, tell: Tell = 
     own = [name for name, task in tasks_of(config_of(request.file)).items() if task.get("analysis") == ANALYSIS]
     name = _chosen(own, request)
     options = dict(request.options)
+    if not own and "field" not in options and (only := _only_field(request.file)):
+        options["field"] = only
     if "field" in options:  # by its name in the file, or that of its quantity
         options["field"] = quantity_of(str(options["field"]))
     settings = [f"task.{name}.{key}={json.dumps(value)}" for key, value in options.items()]
@@ -75,6 +78,12 @@ def find(request: Search, ranks: int, launcher: str | None = None, tell: Tell = 
         run = analyze_files(FileTasks([request.file], Path(folder), name, None, settings), ranks, launcher, tell)
         found: xr.Dataset = run.result(name, -1, "halo").load()
     return found
+
+
+def _only_field(file: Path) -> str:
+    """The name of the field of a file that has no other, such as one made of an array; empty of others."""
+    fields = SnapshotFile(file).fields
+    return fields[0] if len(fields) == 1 else ""
 
 
 def _chosen(own: list[str], request: Search) -> str:

@@ -47,9 +47,10 @@ class Job:
                 hint="`sidestream doctor` says what is missing; --launcher names another launcher",
             ) from problem
         assert self._process.stdout is not None and self._process.stderr is not None
+        shown = self._lines if self._output is None else self._output
         self._readers = [
             threading.Thread(target=self._collect, args=(self._process.stderr, self._lines), daemon=True),
-            threading.Thread(target=self._collect, args=(self._process.stdout, self._output), daemon=True),
+            threading.Thread(target=self._collect, args=(self._process.stdout, shown), daemon=True),
         ]
         for reader in self._readers:
             reader.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,10 +87,23 @@ class TaskSnapshot(StreamSnapshot):
                 yield level, blocks
 
     def sum(self, *values: ArrayLike) -> float:
-        """The sum of all numbers in all these arrays on all ranks: exact, so the same on any number of ranks."""
+        """The sum of all numbers in all these arrays on all ranks: exact, so the same on any number of ranks.
+
+        Infinite where one is, NaN where one is NaN or infinities of both signs meet.
+        """
         parts = _parts(values)
         self._meet(SUM)
-        return float(self._step.sum(parts))
+        total = float(self._step.sum(parts))
+        return self._infinite_sum(parts) if math.isnan(total) else total
+
+    def _infinite_sum(self, parts: list[NDArray[np.float64]]) -> float:
+        """The sum of numbers that are not all finite."""
+
+        def has(test: Callable[[NDArray[np.float64]], NDArray[np.bool_]]) -> bool:
+            return bool(self._step.max(float(any(test(part).any() for part in parts))) > 0.0)
+
+        is_nan, is_up, is_down = has(np.isnan), has(np.isposinf), has(np.isneginf)
+        return math.nan if is_nan or is_up == is_down else math.inf if is_up else -math.inf
 
     def min(self, *values: ArrayLike) -> float:
         """The least number in these arrays on all ranks; infinite where there is none, NaN where one is NaN."""

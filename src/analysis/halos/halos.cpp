@@ -131,6 +131,11 @@ class Halos final : public Analysis {
     return table;
   }
 
+  // A threshold in a message: the user may not have given it.
+  static std::string with_origin(const std::string& threshold, const std::string& given) {
+    return given == by_field ? threshold + ", the default" : threshold;
+  }
+
   explicit Halos(Parameters parameters)
       : parameters_(std::move(parameters)),
         t_boundary_(given_threshold(parameters_.t_boundary, "t_boundary")),
@@ -142,8 +147,9 @@ class Halos final : public Analysis {
     connectivity_of(parameters_.connectivity);
     if (!is_of_particles() && t_boundary_ && t_halo_ && t_boundary_->of == t_halo_->of &&
         t_halo_->value < t_boundary_->value)
-      throw core::Error("`t_halo` (" + peak + ") is below `t_boundary` (" + boundary + ")", "t_boundary",
-                        "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
+      throw core::Error("`t_halo` (" + with_origin(peak, parameters_.t_halo) + ") is below `t_boundary` (" +
+                            with_origin(boundary, parameters_.t_boundary) + ")",
+                        "t_boundary", "the peak of a halo lies above its boundary: raise t_halo or lower t_boundary");
     check_linking_length(parameters_.linking_length);
     if (!parameters_.species.empty() && !reads_particles())
       throw core::Error("regions of a density have no particles of the species `" + parameters_.species + "`",

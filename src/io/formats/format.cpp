@@ -9,9 +9,11 @@
 
 #include "io/containers/hdf5/hdf5_cut.hpp"
 #include "io/content/possible_numbers.hpp"
+#include "io/disk/file_parts.hpp"
 #include "io/formats/format_entries.hpp"
 #include "sidestream/comm/read_together.hpp"
 #include "sidestream/core/input_file.hpp"
+#include "sidestream/io/array_file.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
 namespace sidestream::io {
@@ -54,6 +56,8 @@ const Format& format_of(const std::string& path) {
     throw core::Error(fmt::format("this is {} and no regular file", kind), path, "give the path of a file");
   for (const Format& format : formats())
     if (format.recognizes(path)) return format;
+  const std::string own = master_of(path);
+  if (std::filesystem::is_regular_file(own, error)) check_commit_record(own);  // says what is damaged
   if (const auto whole = length_before_cut(path))
     throw core::Error(fmt::format("the file is truncated: it is HDF5 of {} bytes, of which {} are there", *whole,
                                   InputFile(path).size_bytes()),

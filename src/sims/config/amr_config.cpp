@@ -94,6 +94,20 @@ core::Table<AmrConfig> amr_table() {
   return table;
 }
 
+namespace {
+
+void check_budget(const AmrConfig& config, const MeshConfig& mesh, const core::Node& node) {
+  const double block = mesh.block;
+  double roots = 1.0;
+  for (const std::int32_t cells : mesh.cells) roots *= std::max(1.0, cells / block);
+  if (config.max_level > 0 && roots > static_cast<double>(config.max_blocks))
+    throw core::Error(fmt::format("the mesh has {:.0f} blocks before any is refined, of {} that there may be", roots,
+                                  config.max_blocks),
+                      node.where(), "raise `amr.max_blocks` or `mesh.block`");
+}
+
+}  // namespace
+
 AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<mesh::Quantity>& quantities,
                    const std::vector<std::string>& unseen, core::Node& resolved) {
   const core::Node node = table_or_empty(root, "amr");
@@ -101,6 +115,7 @@ AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::ve
   AmrConfig config = amr_table().read(node, &part);
   resolved.set("amr", part);
   check_levels(config, mesh, node);
+  check_budget(config, mesh, node);
   config.criteria = amr::read_criteria(root, resolved);
   check_criteria(config, root);
   config.rules = table_or_empty(resolved, "refine");

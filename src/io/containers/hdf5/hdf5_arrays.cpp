@@ -293,8 +293,7 @@ void read_rows(hid_t dataset, hid_t type, std::int64_t first, std::int64_t count
 }
 
 template <typename T>
-std::vector<T> read_all(hid_t file, const std::string& name, hid_t type, std::int64_t file_bytes) {
-  const DatasetHandle dataset = open_dataset(file, name);
+std::vector<T> read_all(hid_t dataset, hid_t type, std::int64_t file_bytes) {
   const std::vector<std::int64_t> shape = shape_of(dataset);
   check_size(shape, file_bytes);
   std::vector<T> values(static_cast<std::size_t>(product(shape)));
@@ -345,9 +344,17 @@ Hdf5Reader::Hdf5Reader(std::string path)
 
 std::string Hdf5Reader::path_of(const std::string& name, std::int64_t row) const {
   return guarded(name, [&] {
-    const std::string part = part_with_row(open_dataset(file_, name), row);
+    const std::string part = part_with_row(opened(name), row);
     return part.empty() ? path_ : beside(path_, part);
   });
+}
+
+// Datasets stay open: those of a file in parts have its parts opened with them.
+const DatasetHandle& Hdf5Reader::opened(const std::string& name) const {
+  constexpr std::size_t most = 64;
+  if (const auto found = opened_.find(name); found != opened_.end()) return found->second;
+  if (opened_.size() == most) opened_.clear();
+  return opened_.emplace(name, open_dataset(file_, name)).first->second;
 }
 
 bool Hdf5Reader::has(const std::string& name) const {
@@ -361,7 +368,7 @@ bool Hdf5Reader::has(const std::string& name) const {
 
 std::vector<std::int64_t> Hdf5Reader::shape(const std::string& name) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset = open_dataset(file_, name);
+    const DatasetHandle& dataset = opened(name);
     std::vector<std::int64_t> shape = shape_of(dataset);
     check_size(shape, size_bytes_);
     return shape;
@@ -370,7 +377,7 @@ std::vector<std::int64_t> Hdf5Reader::shape(const std::string& name) const {
 
 bool Hdf5Reader::holds_integers(const std::string& name) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset = open_dataset(file_, name);
+    const DatasetHandle& dataset = opened(name);
     const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
     return H5Tget_class(type) == H5T_INTEGER;
   });
@@ -378,7 +385,7 @@ bool Hdf5Reader::holds_integers(const std::string& name) const {
 
 std::string Hdf5Reader::text(const std::string& name) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset = open_dataset(file_, name);
+    const DatasetHandle& dataset = opened(name);
     const TypeHandle type(H5Dget_type(dataset), "H5Dget_type");
     const auto size = static_cast<std::int64_t>(H5Tget_size(type));
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || product(shape_of(dataset)) != 1)
@@ -391,17 +398,17 @@ std::string Hdf5Reader::text(const std::string& name) const {
 }
 
 std::vector<double> Hdf5Reader::doubles(const std::string& name) const {
-  return guarded(name, [&] { return read_all<double>(file_, name, H5T_NATIVE_DOUBLE, size_bytes_); });
+  return guarded(name, [&] { return read_all<double>(opened(name), H5T_NATIVE_DOUBLE, size_bytes_); });
 }
 
 std::vector<std::int64_t> Hdf5Reader::integers(const std::string& name) const {
-  return guarded(name, [&] { return read_all<std::int64_t>(file_, name, H5T_NATIVE_INT64, size_bytes_); });
+  return guarded(name, [&] { return read_all<std::int64_t>(opened(name), H5T_NATIVE_INT64, size_bytes_); });
 }
 
 template <typename T>
 std::vector<T> Hdf5Reader::rows(const std::string& name, hid_t type, std::int64_t first, std::int64_t count) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset = open_dataset(file_, name);
+    const DatasetHandle& dataset = opened(name);
     check_size(shape_of(dataset), size_bytes_);
     std::vector<T> values;
     read_rows(dataset, type, first, count, [&](std::int64_t elements) {
@@ -424,7 +431,7 @@ std::vector<std::int64_t> Hdf5Reader::integer_rows(const std::string& name, std:
 std::vector<std::byte> Hdf5Reader::row_bytes(const std::string& name, ElementType type, std::int64_t first,
                                              std::int64_t count) const {
   return guarded(name, [&] {
-    const DatasetHandle dataset = open_dataset(file_, name);
+    const DatasetHandle& dataset = opened(name);
     const TypeHandle in_file(H5Dget_type(dataset), "H5Dget_type");
     if (check_hdf5(H5Tequal(in_file, hdf5_type(type)), "H5Tequal") == 0)
       throw core::Error("the array has another type of numbers");
@@ -441,7 +448,7 @@ std::vector<std::byte> Hdf5Reader::row_bytes(const std::string& name, ElementTyp
 std::optional<Hdf5Reader::Bytes> Hdf5Reader::place_of_rows(const std::string& name, std::int64_t first,
                                                            std::int64_t count) const {
   return guarded(name, [&]() -> std::optional<Bytes> {
-    const DatasetHandle dataset = open_dataset(file_, name);
+    const DatasetHandle& dataset = opened(name);
     const haddr_t begin = H5Dget_offset(dataset);
     const std::vector<std::int64_t> shape = shape_of(dataset);
     if (begin == HADDR_UNDEF || shape.empty() || shape[0] == 0) return std::nullopt;

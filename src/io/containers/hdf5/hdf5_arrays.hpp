@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,9 +77,12 @@ class Hdf5Reader {
   template <typename T>
   std::vector<T> rows(const std::string& name, hid_t type, std::int64_t first, std::int64_t count) const;
 
+  const DatasetHandle& opened(const std::string& name) const;
+
   std::string path_;
   FileHandle file_;
   std::int64_t size_bytes_ = 0;    // with the parts
+  mutable std::map<std::string, DatasetHandle> opened_;
   std::vector<FileHandle> parts_;  // open for as long as the master, or each look at an array would open them
 };
 
