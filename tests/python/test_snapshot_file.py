@@ -460,7 +460,7 @@ def test_a_file_that_is_cut_says_so_though_nothing_tells_what_it_was(tmp_path: P
     for length in (len(whole) // 2, 4096):
         cut = tmp_path / "some_file"
         cut.write_bytes(whole[:length])
-        with pytest.raises(sidestream.Error, match=f"truncated.* of which {length} are there") as caught:
+        with pytest.raises(sidestream.Error, match=f"{length} (bytes instead|are there)") as caught:
             sidestream.open(cut)
         assert "copy it anew" in caught.value.hint
     cut.write_bytes(whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:])

@@ -81,7 +81,7 @@ class Hdf5Reader {
 
   std::string path_;
   FileHandle file_;
-  std::int64_t size_bytes_ = 0;    // with the parts
+  std::int64_t size_bytes_ = 0;  // with the parts
   mutable std::map<std::string, DatasetHandle> opened_;
   std::vector<FileHandle> parts_;  // open for as long as the master, or each look at an array would open them
 };
