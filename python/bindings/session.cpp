@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -143,8 +144,7 @@ class Session {
 
   std::tuple<std::int64_t, double> begin(std::int64_t step, double time, const Problem& problem) {
     const nb::gil_scoped_release unlocked;
-    refuse_together(problem);
-    run_->begin(step, time);
+    refusing(problem, time, [&] { run_->begin(step, time); });
     return {step, time};
   }
   bool has_begun() const { return run_->has_begun(); }
@@ -154,8 +154,7 @@ class Session {
   std::optional<double> next_time(double time) const { return run_->next_time(time); }
   void step(std::int64_t step, double time, const Problem& problem) {
     const nb::gil_scoped_release unlocked;
-    refuse_together(problem);
-    run_->step_taken(step, time);
+    refusing(problem, time, [&] { run_->step_taken(step, time); });
   }
   void progress() { run_->progress(); }
   std::string end() {
@@ -172,11 +171,17 @@ class Session {
     throw core::Error(what, where, hint);
   }
 
-  // A step that is no number on one rank would leave the others waiting for it.
-  void refuse_together(const Problem& problem) const {
-    run_->compute().agree_on([&] {
+  // A step that is no number on one rank would leave the others waiting for it: it is told as a time that is none,
+  // which all refuse.
+  template <typename F>
+  static void refusing(const Problem& problem, double& time, F call) {
+    if (problem) time = std::numeric_limits<double>::quiet_NaN();
+    try {
+      call();
+    } catch (const core::Error&) {
       if (problem) raise(*problem);
-    });
+      throw;
+    }
   }
 
   std::vector<std::unique_ptr<double>> knobs_;  // outlive the run

@@ -34,7 +34,11 @@ def run(folder: Path, *words: str, ranks: int = 1) -> Done:
     [
         (TASK.format("pdf") + "low = 5\nhigh = 2\n", "task.t.low", ["from `low` = 5", "0 < low < high"]),
         (TASK.format("phase") + "temperature_low = -1\n", "task.t.temperature_low", ["-1"]),
-        (TASK.format("halos") + 't_boundary = "300 mean"\n', "task.t.t_boundary", ["`t_halo` (200 mean) is below"]),
+        (
+            TASK.format("halos") + 't_boundary = "300 mean"\n',
+            "task.t.t_boundary",
+            ["`t_halo` (200 mean, the default) is below"],
+        ),
         (TASK.format("halos") + 't_halo = "81.66 means"\n', "task.t.t_halo", ["unknown unit `means`"]),
         (TASK.format("halos") + "connectivity = 8\n", "task.t.connectivity", ["connectivity 8", "6, 14 or 26"]),
         (TASK.format("halos") + "linking_length = 0\n", "task.t.linking_length", ["linking length is 0"]),
@@ -68,9 +72,9 @@ def run(folder: Path, *words: str, ranks: int = 1) -> Done:
             ["`ranks_per_file` has no effect in the format `nyx`"],
         ),
         (
-            "[output]\ncheckpoint = { every = 1, files = 2 }\n",
+            '[output]\ncheckpoint = { every = 1, files = 2, format = "raw" }\n',
             "output.checkpoint.files",
-            ["`files` has no effect in the format `sidestream`"],
+            ["`files` has no effect in the format `raw`"],
         ),
         (
             '[output]\ncheckpoint = { every = 1, format = "files", aggregators = 2 }\n',
