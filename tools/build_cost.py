@@ -23,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = 10
+COMPILED = (".c", ".cpp", ".cxx")
 INCLUDE = re.compile(r'^#include ([<"].*[>"])', re.MULTILINE)
 
 
@@ -52,6 +53,8 @@ def units_of(build: Path) -> list[Unit]:
         file = Path(entry["file"])
         is_own = file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in ("src", "apps", "python")
         if not is_own and not file.name.startswith(("cmake_pch", "unity_")):
+            continue
+        if file.suffix not in COMPILED:
             continue
         words = shlex.split(entry["command"])
         compiler = next(
