@@ -198,7 +198,9 @@ std::optional<sims::RunConfig> read_together(const comm::Communicator& world, co
   try {
     std::optional<sims::RunConfig> config;
     const std::vector<int> ranks_here = world.split_by_node().all_gather(world.rank());
-    comm::read_together(world, [&] { config = sims::read_run(load_configuration(arguments), begins_anew(arguments)); });
+    const auto read = comm::read_together(
+        world, [&] { config = sims::read_run(load_configuration(arguments), begins_anew(arguments)); });
+    config->read = read;
     world.agree_on([&] {
       if (is_run(arguments)) {
         const int computing = std::max(1, world.size() - config->coupling.sidecars_used());

@@ -40,7 +40,30 @@ def row(case: dict) -> list[str]:
     return cells
 
 
+def reading_row(case: dict) -> list[str]:
+    if "error" in case:
+        return [case["format"], "failed", *[""] * 5]
+    calls = case["calls"]
+    counts = [str(calls["reads"]), f"{calls['read_bytes'] / case['bytes']:.2f}"]
+    return [case["format"], *counts, milliseconds(case["seconds"]), *ratios(case, "seconds")]
+
+
+def reading_tables(report: dict) -> str:
+    titles = ["format", "reads", "bytes read over wanted", "ms, median (best)"]
+    titles += ["of disk", "of best peer", "of worst peer"]
+    lines = []
+    where = f"{report['ranks']} ranks on {report['cores']} cores, {report['processor']}, {report['file_system']}"
+    for content in dict.fromkeys(case["content"] for case in report["cases"]):
+        cases = [case for case in report["cases"] if case["content"] == content]
+        lines += [f"\n**{content.capitalize()}**, {cases[0]['bytes'] / 1e6:.2f} MB, {where}\n"]
+        lines += ["| " + " | ".join(cells) + " |" for cells in (titles, ["---"] + ["---:"] * 6)]
+        lines += ["| " + " | ".join(reading_row(case)) + " |" for case in cases]
+    return "\n".join(lines)
+
+
 def tables(report: dict) -> str:
+    if report.get("reads"):
+        return reading_tables(report)
     titles = ["format", "method", "data writes", "small writes", "writing ranks", "fsyncs"]
     for which in ("", " with fsync"):
         titles += [f"ms{which}, median (best)", "of disk", "of best peer", "of worst peer"]

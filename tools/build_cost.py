@@ -52,7 +52,7 @@ def units_of(build: Path) -> list[Unit]:
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = Path(entry["file"])
         is_own = file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in ("src", "apps", "python")
-        if not is_own and not file.name.startswith(("cmake_pch", "unity_")):
+        if not is_own and file.parent.name != "joined" and not file.name.startswith("cmake_pch"):
             continue
         if file.suffix not in COMPILED:
             continue

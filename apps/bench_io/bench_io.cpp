@@ -2,6 +2,7 @@
 // many writes of which sizes. Prints one JSON object; progress goes to stderr.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "command_line.hpp"
 #include "hierarchy_cases.hpp"
 #include "io_layer.hpp"
+#include "reading_cases.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/atomic_file.hpp"
@@ -35,6 +37,7 @@ struct Arguments {
   bench::WorkloadSize size;
   bench::Selection selection;
   std::vector<std::string> sizes;  // of hierarchies; none: blocks
+  bool has_reads = false;
 };
 
 // What happened to a case.
@@ -202,7 +205,8 @@ json head(const comm::Communicator& comm, const Arguments& arguments) {
            {"file_system", file_system_of(arguments.folder)},
            {"ranks", comm.size()},
            {"repetitions", arguments.repetitions},
-           {"model", arguments.has_model}};
+           {"model", arguments.has_model},
+           {"reads", arguments.has_reads}};
   if (arguments.sizes.empty())
     all.update({{"blocks_a_rank", size.blocks}, {"block", size.block}, {"ghost", size.ghost}});
   for (const std::string& name : arguments.sizes)
@@ -243,7 +247,9 @@ int measure_all(const Arguments& arguments, int argc, char** argv) {
     json all = head(comm, arguments);
     std::optional<bench::Workload> workload;
     std::vector<Case> cases;
-    if (arguments.sizes.empty())
+    if (arguments.has_reads)
+      cases = bench::reading_cases(comm, workload.emplace(comm, arguments.size), folder, arguments.selection);
+    else if (arguments.sizes.empty())
       cases = bench::cases(comm, workload.emplace(comm, arguments.size), folder, arguments.selection);
     else
       cases = bench::hierarchy_cases(comm, arguments.sizes, folder, arguments.selection);
@@ -273,7 +279,11 @@ int main(int argc, char** argv) {
   line.number("--blocks", arguments.size.blocks, "blocks a rank (default 32)", 1);
   line.number("--block", arguments.size.block, "cells of a block along an axis (default 16)", 1);
   line.number("--ghost", arguments.size.ghost, "ghost cells in memory (default 4)", 0);
-  line.parts("--contents", arguments.selection.contents, "these: checkpoint,plotfile,chosen (default: the first two)");
+  std::vector<std::string> contents;
+  line.flag("--reads", arguments.has_reads, "times reading instead of writing, with a cold cache and a warm one");
+  line.parts("--contents", contents,
+             "these: checkpoint,plotfile,chosen (default: the first two); with --reads: everything,field,slice,region,"
+             "particles");
   line.parts("--formats", arguments.selection.formats, "only these");
   line.parts("--methods", arguments.selection.methods, "only these");
   std::vector<std::string> buffers, aggregators;
@@ -289,9 +299,18 @@ int main(int argc, char** argv) {
   if (!writers) return line.refuse("--aggregators takes whole numbers from 1 on");
   for (const std::string& name : arguments.sizes)
     if (bench::hierarchy_size(name) == nullptr) return line.refuse("--hierarchies takes AMR64, AMR128 and AMR256");
-  for (const std::string& name : arguments.selection.contents)
-    if (std::ranges::find(bench::contents, name) == bench::contents.end())
-      return line.refuse("--contents takes checkpoint, plotfile and chosen");
+  const std::vector<std::string>& known = arguments.has_reads ? bench::readings : bench::contents;
+  for (const std::string& name : contents)
+    if (std::ranges::find(known, name) == known.end())
+      return line.refuse(fmt::format("--contents takes {}", fmt::join(known, ", ")));
+  if (arguments.has_reads && !(arguments.sizes.empty() && arguments.selection.methods.empty()))
+    return line.refuse("--reads goes with neither --hierarchies nor --methods");
+  if (arguments.has_reads) {
+    arguments.size.has_particles = true;
+    arguments.sync = {"no"};
+    arguments.selection.contents = bench::readings;
+  }
+  if (!contents.empty()) arguments.selection.contents = contents;
   arguments.selection.buffers = *sizes;
   arguments.selection.aggregators = *writers;
   return measure_all(arguments, argc, argv);

@@ -47,6 +47,25 @@ void pack_component(const mesh::Field<double>& field, int component, std::span<s
   }
 }
 
+// One in the middle of each cell.
+mesh::Particles particles_of(const mesh::Snapshot& snapshot, const mesh::Layout& layout) {
+  mesh::Particles particles;
+  particles.mass = 1e8;
+  for (const char* name : {"velocity_x", "velocity_y", "velocity_z"})
+    particles.attributes.push_back({name, "km/s", {}});
+  for (const std::int32_t b : layout.boxes_of(snapshot.rank))
+    core::for_each_cell(layout.box(b), [&](int k, int j, int i) {
+      const std::int64_t id = linear_index(layout.domain(), {i, j, k});
+      particles.id.push_back(id);
+      const std::array<int, 3> cell{i, j, k};
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        particles.position[axis].push_back((cell[axis] + 0.5) * snapshot.geometry.cell_size(static_cast<int>(axis)));
+        particles.attributes[axis].values.push_back(value(id, static_cast<int>(axis)));
+      }
+    });
+  return particles;
+}
+
 std::int64_t width_of(const io::FileChoice& choice) {
   return choice.precision == io::Precision::single_precision ? 4 : 8;
 }
@@ -71,6 +90,11 @@ Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
   snapshot_.rank = comm.rank();
   snapshot_.state_numbers = {{"time", 0.25}};
   for (int c = 0; c < size.variables; ++c) snapshot_.add_stored({names[static_cast<std::size_t>(c)], "1"}, {state_}, c);
+  if (size.has_particles) snapshot_.add_species({mesh::dark_matter, particles_of(snapshot_, layout_)});
+}
+
+std::int64_t Workload::particles() const {
+  return snapshot_.has_particles() ? layout_.domain().volume() : 0;
 }
 
 io::FileChoice Workload::choice(const std::string& content) const {
@@ -122,6 +146,18 @@ void Workload::check(const io::FileChoice& choice, const io::SnapshotFile& file)
     if (wrong > 0)
       throw core::Error(fmt::format("{} cells of `{}` came back wrong", wrong, name), file.description().state.source);
   }
+}
+
+void Workload::check(const std::string& name, const mesh::Field<double>& read, const std::string& path) const {
+  const int component = snapshot_.stored(name).component;
+  std::int64_t wrong = 0;
+  for (int b = 0; b < read.blocks(); ++b) {
+    const auto found = read.view(b);
+    core::for_each_cell(read.box(b), [&](int k, int j, int i) {
+      wrong += found(0, k, j, i) != value(linear_index(layout_.domain(), {i, j, k}), component) ? 1 : 0;
+    });
+  }
+  if (wrong > 0) throw core::Error(fmt::format("{} cells of `{}` came back wrong", wrong, name), path);
 }
 
 }  // namespace sidestream::bench

@@ -20,7 +20,8 @@ inline const std::vector<std::string> contents{"checkpoint", "plotfile", "chosen
 struct WorkloadSize {
   int blocks = 32;  ///< a rank
   std::int32_t block = 16, ghost = 4;
-  int variables = 10;  ///< of the checkpoint; at most 10
+  int variables = 10;          ///< of the checkpoint; at most 10
+  bool has_particles = false;  ///< one a cell, with velocities
 };
 
 /// The state of a FLASH-like simulation, as in the I/O study of Latham et al. (2012): blocks with ghost cells, all
@@ -43,6 +44,10 @@ class Workload {
   void pack(const io::FileChoice& choice, std::span<std::byte> out) const;
   /// Throws a core::Error unless this rank's cells of all variables are in `file`. Local.
   void check(const io::FileChoice& choice, const io::SnapshotFile& file) const;
+  /// Throws a core::Error unless `read` has the values of the variable `name`, on any layout of the domain. Local.
+  void check(const std::string& name, const mesh::Field<double>& read, const std::string& path) const;
+  /// Of all ranks. Their ids are 0, 1, 2, ...
+  std::int64_t particles() const;
 
  private:
   mesh::Layout layout_;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,8 +15,53 @@ from calls import command, program
 from sidestream.launch.bench.cases import CaseRequest, check
 from sidestream.launch.bench.io import BenchRequest
 from sidestream.parallel_files.hierarchy import SIZES, refined
+from tiers import slow
 
 TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
+
+
+@pytest.mark.parametrize("formats", ["raw,files,flash-5d", *slow("sidestream,flash-netcdf,nyx,enzo-hdf5")])
+def test_what_is_wanted_comes_back_and_whole_blocks_are_read_for_it(formats: str, tmp_path: Path) -> None:
+    words = ["--reads", "--formats", formats, "--repetitions", 1, "--blocks", 8, "--json"]
+
+    done = command(tmp_path, "bench", "io", "-n", 3, *words)
+
+    assert done.returncode == 0, done.stderr
+    cases = json.loads(done.stdout)["cases"]
+    assert {(case["format"], case["content"]) for case in cases} == {
+        (form, f"{content}, {cache} cache")
+        for form in ("plain", *formats.split(","))
+        for content in ("everything", "field", "slice", "region", "particles")
+        for cache in ("cold", "warm")
+    }
+    assert not [case["error"] for case in cases if "error" in case], "each cell and particle is compared"
+
+    def read_over_wanted(form: str, content: str) -> float:
+        of = {(case["format"], case["content"]): case for case in cases}[form, f"{content}, cold cache"]
+        return float(of["calls"]["read_bytes"] / of["bytes"])
+
+    for form in {"raw", "files"}.intersection(formats.split(",")):
+        assert read_over_wanted(form, "everything") < 1.02
+        assert read_over_wanted(form, "field") < 1.2
+        assert 16 <= read_over_wanted(form, "slice") < 20, "a checksum is of all cells of a block"
+    if "flash-5d" in formats:
+        assert 10 <= read_over_wanted("flash-5d", "field") < 11, "a row has all ten variables"
+
+
+def test_a_table_tells_how_much_is_read(tmp_path: Path) -> None:
+    words = ["--reads", "--repetitions", 1, "--blocks", 1, "--contents", "slice", "--formats", "raw"]
+
+    done = command(tmp_path, "bench", "io", "-n", 1, *words)
+
+    assert "slice, cold cache" in done.stdout and "bytes read / wanted" in done.stdout
+    assert re.search(r"^raw +\d+ +\d+\.\d\d +\d+ ", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.parametrize("words", [["--case", "flash"], ["--model"], ["--methods", "engine"]])
+def test_reading_is_measured_by_itself(words: list[str], tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", "--reads", *words)
+
+    assert (done.returncode, "--reads is measured by itself" in done.stderr) == (2, True)
 
 
 def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:

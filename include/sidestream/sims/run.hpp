@@ -12,6 +12,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/config.hpp"
+#include "sidestream/core/known_bytes.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/run_folder.hpp"
@@ -47,6 +48,7 @@ struct RunConfig {
   std::map<std::string, std::string> task_files;  ///< digests of the files of tasks in Python, by task
   bool begins_anew = true;                        ///< rather than with the state in a file
   std::string resolved;                           ///< the configuration with every default filled in, as TOML
+  std::shared_ptr<const core::KnownBytes> read;   ///< of files that the configuration names; null: nothing
 
   /// All quantities of the run's snapshots on the grid of the state: those of the simulation and derived ones.
   std::vector<mesh::Quantity> quantities() const;

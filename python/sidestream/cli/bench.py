@@ -45,7 +45,12 @@ def io(
         int | None, typer.Option("--blocks", metavar="N", help="Blocks of 16^3 cells a rank (default: 32).")
     ] = None,
     contents: Annotated[
-        str | None, typer.Option("--contents", metavar="NAMES", help="These: checkpoint,plotfile (default), chosen.")
+        str | None,
+        typer.Option(
+            "--contents",
+            metavar="NAMES",
+            help="These: checkpoint,plotfile (default), chosen; with --reads: everything,field,slice,region,particles.",
+        ),
     ] = None,
     formats: Annotated[
         str | None, typer.Option("--formats", metavar="NAMES", help="Only these formats, with commas between.")
@@ -64,6 +69,9 @@ def io(
     model: Annotated[
         bool,
         typer.Option("--model", help="Charge the time of a model of a parallel file system, instead of measuring."),
+    ] = False,
+    reads: Annotated[
+        bool, typer.Option("--reads", help="Time reading instead of writing, with a cold cache and a warm one.")
     ] = False,
     case: Annotated[
         str | None,
@@ -88,12 +96,16 @@ def io(
     Speeds stand beside plain writing of the same bytes by one rank, which is what the disk can do, and beside one file
     a rank. Every file is read back and compared once.
 
+    With --reads everything is read, then one field, a slice, an eighth of the domain, and the particles (one a cell).
+    The disk is then a file that has nothing else, of which each rank reads its share.
+
     With --case the study of a paper is measured as far as it fits here and modelled at its size, beside what was
     published; with --model too, it is modelled only.
 
     \b
     Examples:
       sidestream bench io -n 4 --folder /scratch
+      sidestream bench io --reads --contents slice,region
       sidestream bench io --case flash --out flash
       sidestream bench io --case enzo --sizes AMR64
       sidestream bench io -n 1 --contents plotfile --formats nyx
@@ -120,9 +132,12 @@ def io(
         methods=methods,
         buffers=buffers,
         aggregators=aggregators,
+        reads=reads,
         model=model and case is None,
         launcher=launcher,
     )
+    if reads and (case is not None or model or methods is not None):
+        raise UsageError("--reads is measured by itself", hint="leave out --case, --model and --methods")
     if case is not None:
         return _study(cases.CaseRequest(case, request, blocks, most_ranks, out, not model, sizes), as_json)
     for option, given in (("out", out), ("sizes", sizes)):

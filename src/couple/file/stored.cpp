@@ -18,6 +18,7 @@
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/open_snapshot.hpp"
+#include "sidestream/io/read_ahead.hpp"
 
 namespace sidestream::couple {
 
@@ -77,7 +78,11 @@ class StoredAnalysis {
   std::vector<TaskTotals> operator()(const std::vector<Stored>& all) {
     log_.write("analyze_start", {{"ranks", world_.size()}, {"snapshots", all.size()}});
     bill_.begin_rest();
-    for (const Stored& snapshot : all) analyze(snapshot);
+    for (auto next = all.begin(); next != all.end();) {
+      const Stored& snapshot = *next++;
+      const io::ReadAhead ahead(path_of(snapshot), next != all.end() ? path_of(*next) : "");
+      analyze(snapshot);
+    }
     log_.write("bill", summed(world_, bill_));
     std::vector<TaskTotals> totals;
     for (std::size_t task = 0; task < config_.tasks.size() && world_.rank() == 0; ++task)
@@ -87,6 +92,8 @@ class StoredAnalysis {
   }
 
  private:
+  std::string path_of(const Stored& snapshot) const { return folder_.snapshot(snapshot.step, snapshot.grid); }
+
   bool is_stored(std::size_t task) const { return config_.tasks[task].transport->name == file().name; }
 
   void analyze(const Stored& snapshot) {
@@ -99,7 +106,7 @@ class StoredAnalysis {
     std::string problem;
     try {
       const core::Bill::Part part = bill_.part("reading snapshots", "tasks");
-      opened = io::open_snapshot(world_, folder_.snapshot(step, snapshot.grid));
+      opened = io::open_snapshot(world_, path_of(snapshot));
       tasks = waiting(*opened, missing);
     } catch (const std::exception& error) {
       problem = error.what();

@@ -19,6 +19,7 @@
 #include "sidestream/core/input_file.hpp"
 #include "sidestream/core/known_bytes.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/io/read_ahead.hpp"
 
 namespace sidestream::io {
 
@@ -291,6 +292,7 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
                       "it is being written or copied: wait, then try again");
   }
   read_from_disk(offset, bytes);
+  if (ReadAhead* const ahead = ReadAhead::current()) ahead->note(path_, size_bytes_, offset, std::ssize(bytes));
   if (core::KnownBytes* const kept = core::kept_reads()) kept->add(path_, offset, bytes);
 }
 

@@ -13,6 +13,7 @@
 #include "sidestream/couple/stored.hpp"
 #include "sidestream/io/common_units.hpp"
 #include "sidestream/io/open_snapshot.hpp"
+#include "sidestream/io/read_ahead.hpp"
 #include "sidestream/sims/run.hpp"
 #include "sims/files/file_ionization.hpp"
 #include "sims/files/file_matter.hpp"
@@ -79,8 +80,9 @@ class FileAnalysis {
         tell_(tell),
         is_of_run_(is_of_run) {}
 
-  // How many results could not be made, on rank 0.
-  std::int64_t operator()(const std::string& file, core::Bill& bill) {
+  // How many results could not be made, on rank 0. `next`: what is read after this one.
+  std::int64_t operator()(const std::string& file, const std::string& next, core::Bill& bill) {
+    const io::ReadAhead ahead(file, next);
     mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(ranks_, file));
     if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
     add_dark_matter_of_particles(ranks_, snapshot);
@@ -113,9 +115,9 @@ class FileAnalysis {
   }
 
   // The same with a bill of its own, as each file after the first has.
-  std::int64_t anew(const std::string& file) {
+  std::int64_t anew(const std::string& file, const std::string& next) {
     core::Bill bill(core::Bill::Clock::now());
-    return (*this)(file, bill);
+    return (*this)(file, next, bill);
   }
 
   const std::optional<io::RunFolder>& folder() const { return folder_; }
@@ -177,11 +179,12 @@ std::int64_t analyze_files(const comm::Communicator& world, const Node& root, co
   const bool is_of_run = root.find("simulation") != nullptr;
   const std::vector<std::string> files = in_order(world, what.files);
   FileAnalysis first(world, tasks, what.folder, std::nullopt, "analyze", tell, is_of_run);
-  std::int64_t failed = first(files.front(), bill);
   const std::span others = std::span(files).subspan(1);
+  const auto name_of = [&](std::size_t other) { return other < others.size() ? others[other] : std::string(); };
+  std::int64_t failed = first(files.front(), name_of(0), bill);
   const Deal deal = dealt(static_cast<int>(others.size()), world, first.ranks_for_one(world.size()));
   if (deal.groups < 2) {
-    for (const std::string& file : others) failed += first.anew(file);
+    for (std::size_t file = 0; file < others.size(); ++file) failed += first.anew(others[file], name_of(file + 1));
     return failed;
   }
   const comm::Communicator group = world.split(deal.own);
@@ -189,9 +192,9 @@ std::int64_t analyze_files(const comm::Communicator& world, const Node& root, co
                         is_of_run);
   std::exception_ptr problem;
   try {
-    for (std::size_t file = static_cast<std::size_t>(deal.own); file < others.size();
-         file += static_cast<std::size_t>(deal.groups))
-      failed += analysis.anew(others[file]);
+    const auto step = static_cast<std::size_t>(deal.groups);
+    for (auto file = static_cast<std::size_t>(deal.own); file < others.size(); file += step)
+      failed += analysis.anew(others[file], name_of(file + step));
   } catch (const core::Error&) {
     problem = std::current_exception();
   }

@@ -11,6 +11,7 @@
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/instruction_set.hpp"
+#include "sidestream/core/known_bytes.hpp"
 #include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/edit_array.hpp"
@@ -36,6 +37,12 @@ namespace sidestream::sims {
 
 namespace {
 
+// Reads no file that was read with the configuration again.
+std::unique_ptr<Simulation> made(const comm::Communicator& compute, const RunConfig& config, core::Bill& bill) {
+  const core::AnsweringReads answering(config.read);
+  return config.plan->make(compute, config.landings(), bill);
+}
+
 // What happens between the steps of a run, on the ranks that compute.
 class BetweenSteps {
  public:
@@ -49,7 +56,7 @@ class BetweenSteps {
         folder_(folder),
         bill_(bill),
         progress_(progress),
-        simulation_(config.plan->make(compute, config.landings(), bill)),
+        simulation_(made(compute, config, bill)),
         steering_(compute, session.log(), config.coupling.steering, config.coupling.replay),
         outputs_(compute, config, session, steering_, folder, bill, [this](const std::string& line) { say(line); }) {
     std::vector<couple::Knob> knobs =
@@ -75,7 +82,10 @@ class BetweenSteps {
       steering_.tell(simulation_->moment().step, simulation_->progress());
     } else {
       if (start.file.empty())
-        core::timed(bill_, "rest of the start", [&] { simulation_->initialize(); });
+        core::timed(bill_, "rest of the start", [&] {
+          const core::AnsweringReads answering(config_.read);
+          simulation_->initialize();
+        });
       else
         load(start.file, false);
       steering_.tell(simulation_->moment().step, simulation_->progress());

@@ -86,7 +86,7 @@ struct Line {
 // them than registers. While one pair is computed the one before is on its way to memory.
 template <typename L, typename Model, typename Real, typename Put>
 [[gnu::always_inline]] inline void collide_line(const CollisionNumbers<Real>& numbers,
-                                                const Real* const (&from)[L::directions], int i, Put put) {
+                                                Real* const (&from)[L::directions], int i, Put put) {
   using V = Vector<Real>;
   constexpr int lanes = VectorOf<Real>::lanes, parts = VectorOf<Real>::parts,
                 ahead = lines_ahead * VectorOf<Real>::in_a_line;
@@ -123,8 +123,8 @@ template <typename L, typename Model, typename Real, typename Put>
 }
 
 template <typename L, template <typename, bool, typename, typename> typename Collision, bool forced, typename Real>
-void advance_row(const CollisionStep<Real>& step, const Real* const (&from)[L::directions],
-                 Real* const (&to)[L::directions], const MeasuredRows& measured, int cells) {
+void advance_row(const CollisionStep<Real>& step, Real* const (&from)[L::directions], Real* const (&to)[L::directions],
+                 const MeasuredRows& measured, int cells) {
   using Of = VectorOf<Real>;
   using Model = Collision<L, forced, Vector<Real>, Real>;
   const bool measures = !measured.is_empty();

@@ -35,6 +35,7 @@ class BenchRequest:
     buffers: str | None = None  # MiB, of the method `aggregated`
     aggregators: str | None = None
     hierarchies: str | None = None  # refined grids and particles of these sizes in place of blocks
+    reads: bool = False  # of files that are there, in place of writing
     model: bool = False
     launcher: str | None = None
 
@@ -44,7 +45,7 @@ class BenchRequest:
         for option in ("block", "contents", "formats", "methods", "buffers", "aggregators", "hierarchies"):
             if getattr(self, option):
                 words += [f"--{option}", str(getattr(self, option))]
-        return words + (["--model", "--sync", "no"] if self.model else [])
+        return words + ["--reads"] * self.reads + (["--model", "--sync", "no"] if self.model else [])
 
 
 def measure(request: BenchRequest) -> dict[str, Any]:
@@ -173,14 +174,13 @@ def print_report(report: dict[str, Any]) -> None:
         cases = [case for case in report["cases"] if case["content"] == content]
         title = f"{content}, {cases[0]['bytes'] / 1e6:.1f} MB"
         table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-        for name in ("format", "method"):
+        words, numbers, row = READING if report.get("reads") else WRITING
+        for name in words:
             table.add_column(name)
-        for name in ("writes", "of", "small", "ranks", "MB/s", "of disk", "best", "worst"):
-            table.add_column(name, justify="right")
-        for name in ("fsync: MB/s", "of disk", "best", "worst"):
+        for name in numbers:
             table.add_column(name, justify="right")
         for case in cases:
-            table.add_row(*_row(case))
+            table.add_row(*row(case))
         out.print(table)
     for claim in report["claims"]:
         verdict = "holds" if claim["holds"] else "does not hold"
@@ -190,15 +190,30 @@ def print_report(report: dict[str, Any]) -> None:
             console.print_error(Error.from_text(case["error"]))
 
 
-def _row(case: Case) -> list[str]:
+def _writing_row(case: Case) -> list[str]:
     if "error" in case:
         return [case["format"], case["method"], "failed"]
     large, calls = large_writes(case), case["calls"]
     size = f"{case['bytes'] / large / 2**20:.3g} MiB" if large else ""
     row = [case["format"], case["method"] or "its own", str(large), size, str(calls["writes"] - large)]
     row.append(str(calls["writing_ranks"]))
-    for key in TIMES:
-        speed = case.get("speed_" + key, {})
-        row.append(f"{speed['mb_per_s']:.0f}" if speed else "")
-        row += [f"{speed[name]:.2f}" if name in speed else "" for name in ("of_disk", "of_best_peer", "of_worst_peer")]
-    return row
+    return row + [cell for key in TIMES for cell in _speed_cells(case, key)]
+
+
+def _reading_row(case: Case) -> list[str]:
+    if "error" in case:
+        return [case["format"], "failed"]
+    calls = case["calls"]
+    counts = [str(calls["reads"]), f"{calls['read_bytes'] / case['bytes']:.2f}"]
+    return [case["format"], *counts, *_speed_cells(case, "seconds")]
+
+
+def _speed_cells(case: Case, key: str) -> list[str]:
+    speed = case.get("speed_" + key, {})
+    ratios = [f"{speed[name]:.2f}" if name in speed else "" for name in ("of_disk", "of_best_peer", "of_worst_peer")]
+    return [f"{speed['mb_per_s']:.0f}" if speed else "", *ratios]
+
+
+SPEEDS = ("MB/s", "of disk", "best", "worst")
+WRITING = (("format", "method"), ("writes", "of", "small", "ranks", *SPEEDS, "fsync: MB/s", *SPEEDS[1:]), _writing_row)
+READING = (("format",), ("reads", "bytes read / wanted", *SPEEDS), _reading_row)
