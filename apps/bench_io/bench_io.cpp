@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -40,10 +41,36 @@ struct Arguments {
   bool has_reads = false;
 };
 
+// What this rank did with its time in one repetition, and the memory that it took: by the clock of the layer in calls
+// of the system, by that of the method elsewhere. Calls of a library, which does all of it within, count as data.
+constexpr std::array<const char*, 10> part_names{"total_s", "write_s", "read_s", "sync_s",     "exchange_s",
+                                                 "copy_s",  "wait_s",  "data_s", "metadata_s", "memory_bytes"};
+using Parts = std::array<double, part_names.size()>;
+
+Parts parts_of(double total_s, const sidestream_io_counts& calls, const io::AccessStatistics& method) {
+  const auto seconds = [](std::int64_t ns) { return 1e-9 * static_cast<double>(ns); };
+  return {total_s,
+          seconds(calls.write_ns),
+          seconds(calls.read_ns),
+          seconds(calls.sync_ns),
+          method.exchange_s,
+          method.copy_s,
+          method.wait_s,
+          method.data_s,
+          method.metadata_s,
+          static_cast<double>(method.memory_bytes)};
+}
+
+// How long a case took, and with what: each time one repetition.
+struct Times {
+  std::vector<double> seconds;
+  std::vector<Parts> own;
+};
+
 // What happened to a case.
 struct Outcome {
   json calls, statistics;
-  std::vector<double> seconds, seconds_synced;
+  Times plain, synced;
   std::string error;
 };
 
@@ -145,12 +172,28 @@ class Benchmark {
     tell(now, rounds);
     if (!outcomes_[c].error.empty() || (is_durable && now.before)) return;
     prepare(now);
-    sidestream_io_watch(arguments_.has_model ? folder_.c_str() : nullptr);
+    sidestream_io_watch(folder_.c_str());
+    sidestream_io_reset();
     const core::Stopwatch watch;
-    now.work(is_durable);
-    const double seconds = comm_.max(watch.seconds());
+    const io::AccessStatistics statistics = now.work(is_durable);
+    const double own_s = watch.seconds();
     sidestream_io_watch(nullptr);
-    (is_durable ? outcomes_[c].seconds_synced : outcomes_[c].seconds).push_back(seconds);
+    Times& times = is_durable ? outcomes_[c].synced : outcomes_[c].plain;
+    times.own.push_back(parts_of(own_s, sidestream_io_read(), statistics));
+    times.seconds.push_back(comm_.max(own_s));
+  }
+
+  // The median over the repetitions on each rank.
+  json parts(const Times& times) const {
+    json all = json::object();
+    for (std::size_t part = 0; part < part_names.size() && !times.own.empty(); ++part) {
+      std::vector<double> values;
+      for (const Parts& own : times.own) values.push_back(own[part]);
+      const auto middle = values.begin() + std::ssize(values) / 2;
+      std::ranges::nth_element(values, middle);
+      all[part_names[part]] = comm_.all_gather(*middle);
+    }
+    return all;
   }
 
   json report() const {
@@ -161,8 +204,10 @@ class Benchmark {
       if (!outcomes_[c].error.empty()) entry["error"] = outcomes_[c].error;
       entry["calls"] = outcomes_[c].calls;
       entry["statistics"] = outcomes_[c].statistics;
-      entry["seconds"] = outcomes_[c].seconds;
-      entry["seconds_synced"] = outcomes_[c].seconds_synced;
+      entry["seconds"] = outcomes_[c].plain.seconds;
+      entry["seconds_synced"] = outcomes_[c].synced.seconds;
+      entry["parts"] = parts(outcomes_[c].plain);
+      entry["parts_synced"] = parts(outcomes_[c].synced);
       list.push_back(std::move(entry));
     }
     return list;

@@ -95,12 +95,13 @@ ssize_t watched_write(int descriptor, std::vector<iovec> parts, off_t offset, co
   if (const int error = error_of(fault)) return errno = error, -1;
   const std::int64_t start_ns = Model::now_ns();
   const ssize_t done = real(fault == Fault::none ? bytes : (bytes + 1) / 2);
+  const std::int64_t took_ns = Model::now_ns() - start_ns;
   if (fault == Fault::torn) sidestream::io_layer::kill_process();
   if (done < 0) return done;
   const off_t place = offset >= 0 ? offset : ::lseek(descriptor, 0, SEEK_CUR) - done;
   struct stat status {};
   ::fstat(descriptor, &status);
-  layer().wrote(*path, {place, done, std::max<std::int64_t>(1, status.st_blksize)});
+  layer().wrote(*path, {place, done, std::max<std::int64_t>(1, status.st_blksize), took_ns});
   if (Record* record = layer().record())
     record->add(start_ns, {.call = Call::write, .path = *path, .offset = place, .bytes = done, .parts = parts});
   if (const Model* model = layer().model()) model->charge(start_ns, status.st_ino, place, done, layer().rank());
@@ -110,14 +111,16 @@ ssize_t watched_write(int descriptor, std::vector<iovec> parts, off_t offset, co
 // A read at `offset` (negative: at the position of `descriptor`) is counted, and nothing else.
 template <typename F>
 ssize_t watched_read(int descriptor, off_t offset, const F& real) {
+  const std::int64_t start_ns = Model::now_ns();
   const ssize_t done = real();
+  const std::int64_t took_ns = Model::now_ns() - start_ns;
   if (done <= 0) return done;
   const std::optional<std::string> path = layer().watched(descriptor);
   if (!path) return done;
   struct stat status {};
   ::fstat(descriptor, &status);
   const off_t place = offset >= 0 ? offset : ::lseek(descriptor, 0, SEEK_CUR) - done;
-  layer().was_read(*path, {place, done, std::max<std::int64_t>(1, status.st_blksize)});
+  layer().was_read(*path, {place, done, std::max<std::int64_t>(1, status.st_blksize), took_ns});
   return done;
 }
 
@@ -137,8 +140,9 @@ int watched_call(const std::optional<Entry>& entry, const F& real) {
   if (!entry) return real();
   if (const int error = error_of(layer().next(entry->call))) return Result::failed(error);
   Record* const record = layer().record();
-  const std::int64_t start_ns = record == nullptr ? 0 : Model::now_ns();
+  const std::int64_t start_ns = Model::now_ns();
   const int result = real();
+  if (entry->call == Call::sync) layer().synced(Model::now_ns() - start_ns);
   if (record != nullptr && Result::is_done(result)) record->add(start_ns, *entry);
   return result;
 }
@@ -306,7 +310,17 @@ int aio_write(aiocb* request) noexcept {
     return next(request) == 0 ? static_cast<ssize_t>(count) : -1;
   };
   const std::vector<iovec> parts = parts_of(const_cast<const void*>(request->aio_buf), request->aio_nbytes);
-  return watched_write(request->aio_fildes, parts, request->aio_offset, real) < 0 ? -1 : 0;
+  const std::int64_t start_ns = Model::now_ns();
+  if (watched_write(request->aio_fildes, parts, request->aio_offset, real) < 0) return -1;
+  if (layer().watched(request->aio_fildes)) layer().begun(request, start_ns);
+  return 0;
+}
+
+ssize_t aio_return(aiocb* request) noexcept {
+  SIDESTREAM_NEXT(aio_return);
+  const ssize_t done = next(request);
+  layer().ended(request, Model::now_ns());
+  return done;
 }
 
 int fsync(int descriptor) {

@@ -194,6 +194,7 @@ void Layer::wrote(const std::string& path, const Access& access) {
   file.counts.sequential += access.offset > file.last_written ? 1 : 0;
   file.counts.consecutive += access.offset == file.last_written + 1 ? 1 : 0;
   file.counts.unaligned += access.offset % access.unit_bytes != 0 ? 1 : 0;
+  file.counts.write_ns += access.ns;
   file.last_written = access.offset + access.bytes - 1;
   ++file.counts.sizes[bin_of(access.bytes)];
 }
@@ -206,8 +207,25 @@ void Layer::was_read(const std::string& path, const Access& access) {
   file.counts.read_sequential += access.offset > file.last_read ? 1 : 0;
   file.counts.read_consecutive += access.offset == file.last_read + 1 ? 1 : 0;
   file.counts.unaligned += access.offset % access.unit_bytes != 0 ? 1 : 0;
+  file.counts.read_ns += access.ns;
   file.last_read = access.offset + access.bytes - 1;
   ++file.counts.read_sizes[bin_of(access.bytes)];
+}
+
+void Layer::synced(std::int64_t ns) {
+  const std::scoped_lock lock(mutex_);
+  sync_ns_ += ns;
+}
+
+void Layer::begun(const void* request, std::int64_t start_ns) {
+  const std::scoped_lock lock(mutex_);
+  if (behind_.empty()) behind_since_ns_ = start_ns;
+  behind_.insert(request);
+}
+
+void Layer::ended(const void* request, std::int64_t end_ns) {
+  const std::scoped_lock lock(mutex_);
+  if (behind_.erase(request) > 0 && behind_.empty()) behind_ns_ += end_ns - behind_since_ns_;
 }
 
 void Layer::watch(const char* part) {
@@ -219,6 +237,7 @@ void Layer::reset() {
   const std::scoped_lock lock(mutex_);
   files_.clear();
   calls_ = {};
+  sync_ns_ = behind_ns_ = 0;
 }
 
 sidestream_io_counts Layer::counts() const {
@@ -235,6 +254,8 @@ sidestream_io_counts Layer::counts() const {
     all.read_sequential += file.counts.read_sequential;
     all.read_consecutive += file.counts.read_consecutive;
     all.read_opens += file.counts.read_opens;
+    all.write_ns += file.counts.write_ns;
+    all.read_ns += file.counts.read_ns;
     all.largest = std::max(all.largest, file.counts.largest);
     for (std::size_t bin = 0; bin < bin_names.size(); ++bin) {
       all.sizes[bin] += file.counts.sizes[bin];
@@ -247,6 +268,8 @@ sidestream_io_counts Layer::counts() const {
   all.reserves = calls(Call::reserve);
   all.truncates = calls(Call::truncate);
   all.syncs = calls(Call::sync);
+  all.sync_ns = sync_ns_;
+  all.write_ns += behind_ns_;
   all.renames = calls(Call::rename);
   all.removes = calls(Call::remove);
   return all;

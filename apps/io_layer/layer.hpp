@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "call.hpp"
@@ -36,11 +37,17 @@ class Layer {
   struct Access {
     std::int64_t offset = 0, bytes = 0;
     std::int64_t unit_bytes = 1;  ///< of the file system
+    std::int64_t ns = 0;          ///< that it took
   };
   /// Count.
   void opened(const std::string& path, bool is_for_writing);
   void wrote(const std::string& path, const Access& access);
   void was_read(const std::string& path, const Access& access);
+  void synced(std::int64_t ns);
+  /// A write that goes on behind its call, until somebody asks what has become of it. Where there are several at a time
+  /// their time counts once.
+  void begun(const void* request, std::int64_t start_ns);
+  void ended(const void* request, std::int64_t end_ns);
 
   void watch(const char* part);
   void reset();
@@ -72,6 +79,8 @@ class Layer {
   std::optional<std::string> part_;
   std::map<std::string, File> files_;
   std::array<std::int64_t, call_kinds> calls_{};
+  std::int64_t sync_ns_ = 0, behind_ns_ = 0, behind_since_ns_ = 0;
+  std::set<const void*> behind_;
 
   Fault fault_ = Fault::none;
   unsigned fault_calls_ = 0;  // bits of Call

@@ -57,6 +57,43 @@ def test_a_table_tells_how_much_is_read(tmp_path: Path) -> None:
     assert re.search(r"^raw +\d+ +\d+\.\d\d +\d+ ", done.stdout, re.MULTILINE), done.stdout
 
 
+def test_the_time_in_calls_of_the_system_is_told_apart_from_the_rest(tmp_path: Path) -> None:
+    methods = ("engine", "aggregated", "hdf5-collective", "mpiio-collective")
+    words = ["--repetitions", 1, "--contents", "checkpoint", "--formats", "sidestream", "--methods", ",".join(methods)]
+
+    done = command(tmp_path, "bench", "io", "-n", 2, "--json", *words)
+
+    assert done.returncode == 0, done.stderr
+    cases = [case for case in json.loads(done.stdout)["cases"] if case["format"] == "sidestream"]
+    assert [case["method"] for case in cases] == list(methods)
+    for case in cases:
+        for parts in (case["parts"], case["parts_synced"]):
+            calls = [sum(parts[name][rank] for name in ("write_s", "read_s", "sync_s")) for rank in range(2)]
+            assert all(0 <= spent <= total for spent, total in zip(calls, parts["total_s"], strict=True))
+            assert max(parts["write_s"]) > 1e-4, "20 MiB are no faster"
+        assert max(case["parts_synced"]["sync_s"]) > 0
+    of = {case["method"]: case["parts"] for case in cases}
+    assert max(of["aggregated"]["memory_bytes"]) > 0 and max(of["aggregated"]["exchange_s"]) > 0
+    inside = zip(of["hdf5-collective"]["data_s"], of["hdf5-collective"]["write_s"], strict=True)
+    assert all(data > write for data, write in inside), "the library exchanges within"
+
+
+def test_parts_are_a_table(tmp_path: Path) -> None:
+    words = ["--repetitions", 1, "--blocks", 1, "--contents", "checkpoint", "--formats", "raw", "--parts"]
+
+    done = command(tmp_path, "bench", "io", "-n", 1, *words)
+
+    assert "ms at the rank that writes longest" in done.stdout
+    assert re.search(r"^raw +engine( +[\d.]+ \([\d.]+\)){9}", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.parametrize("words", [["--case", "flash"], ["--json"]])
+def test_parts_are_of_what_is_measured_here(words: list[str], tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", "--parts", *words)
+
+    assert (done.returncode, "--parts is a table" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("words", [["--case", "flash"], ["--model"], ["--methods", "engine"]])
 def test_reading_is_measured_by_itself(words: list[str], tmp_path: Path) -> None:
     done = command(tmp_path, "bench", "io", "--reads", *words)
@@ -217,7 +254,7 @@ def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: 
         (["--case", "nyx", "--sizes", "AMR64"], 2, "--sizes is for the case `enzo`"),
         (["--sizes", "AMR64"], 2, "--sizes is for a case"),
         (["--out", "figures"], 2, "--out is for a case"),
-        (["--contents", "plot"], 2, "--contents takes checkpoint, plotfile and chosen"),
+        (["--contents", "plot"], 2, "--contents takes checkpoint, plotfile, chosen"),
         (["--buffers", "4,x"], 2, "--buffers 4,x: `x` cannot be tried"),
         (["--buffers", "0"], 2, "--buffers 0: `0` cannot be tried"),
         (["-n", 2, "--aggregators", "1,3"], 2, "--aggregators 1,3: `3` cannot be tried"),

@@ -1,5 +1,13 @@
 // What the layer sees: every byte of every library.
+#include <aio.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "refined_content.hpp"
 #include "sidestream/core/timer.hpp"
@@ -120,6 +128,55 @@ TEST_F(LayerTest, ItCountsReads) {
   EXPECT_EQ(counts.read_sizes[1], 4);
   EXPECT_EQ(counts.unaligned, 2);
   EXPECT_EQ(counts.writes, 0);
+}
+
+TEST_F(LayerTest, ItTellsWhatCallsTook) {
+  const std::string path = folder_ / ("file" + std::to_string(comm_.rank()));
+  sidestream_io_watch(folder_.path().c_str());
+  sidestream_io_reset();
+  const core::Stopwatch watch;
+  io::OutputFile file(path, io::OutputFile::Open::create);
+  file.write(std::vector<std::byte>(std::size_t{4} << 20));
+  file.sync_and_close();
+  std::vector<std::byte> bytes(std::size_t{1} << 20);
+  io::InputFile(path).read(0, bytes);
+  const double wall_s = watch.seconds();
+  sidestream_io_watch(nullptr);
+
+  const sidestream_io_counts counts = sidestream_io_read();
+  EXPECT_GT(counts.write_ns, 10'000) << "no memory takes 4 MiB faster";
+  EXPECT_GT(counts.read_ns, 1'000);
+  EXPECT_GT(counts.sync_ns, 0);
+  EXPECT_LE(1e-9 * static_cast<double>(counts.write_ns + counts.read_ns + counts.sync_ns), wall_s);
+}
+
+TEST_F(LayerTest, WritesBehindACallCountUntilTheyAreDoneAndSeveralAtATimeOnce) {
+  const std::string path = folder_ / ("file" + std::to_string(comm_.rank()));
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT, 0666);
+  sidestream_io_watch(folder_.path().c_str());
+  sidestream_io_reset();
+  std::vector<std::byte> bytes(1000);
+  std::array<aiocb, 2> requests{};
+  const core::Stopwatch watch;
+  for (aiocb& request : requests) {
+    request.aio_fildes = descriptor;
+    request.aio_buf = bytes.data();
+    request.aio_nbytes = bytes.size();
+    ASSERT_EQ(::aio_write(&request), 0);
+  }
+  constexpr auto nap = std::chrono::milliseconds(20);
+  std::this_thread::sleep_for(nap);
+  for (aiocb& request : requests) {
+    while (::aio_error(&request) == EINPROGRESS) std::this_thread::yield();
+    EXPECT_EQ(::aio_return(&request), 1000);
+  }
+  const double wall_s = watch.seconds();
+  sidestream_io_watch(nullptr);
+  ::close(descriptor);
+
+  const double write_s = 1e-9 * static_cast<double>(sidestream_io_read().write_ns);
+  EXPECT_GE(write_s, std::chrono::duration<double>(nap).count());
+  EXPECT_LE(write_s, 1.5 * wall_s) << "not that of each";
 }
 
 TEST_F(LayerTest, OnAFileSystemOfLargeUnitsTheEngineWritesWholeOnes) {

@@ -60,6 +60,24 @@ def test_the_report_is_printed_as_a_table(capsys: pytest.CaptureFixture[str]) ->
     assert "2.00 times as fast (wanted 1.6): holds" in said
 
 
+def test_parts_of_the_time_are_those_of_the_rank_that_writes_longest_and_of_a_mean_one() -> None:
+    parts = {
+        **{"total_s": [0.1, 0.1], "write_s": [0.01, 0.03], "read_s": [0.0, 0.0], "sync_s": [0.0, 0.02]},
+        **{"exchange_s": [0.004, 0.0], "copy_s": [0.0, 0.002], "wait_s": [0.0, 0.003], "data_s": [0.05, 0.05]},
+        **{"metadata_s": [0.0, 0.0], "memory_bytes": [0.0, 2.0**21]},
+    }
+
+    cells = benchmark.part_cells(COLLECTIVE | {"parts": parts}, "seconds")
+
+    of = dict(zip([*benchmark.PARTS, "MiB"], cells, strict=True))
+    assert of["total"] == "100 (100)"
+    assert of["write"] == "30 (20)"
+    assert of["exchange"] == "0.0 (2.0)"
+    assert of["library"] == "20 (30)", "in its calls and not in those of the system"
+    assert of["rest"] == "25 (36)"
+    assert of["MiB"] == "2.0"
+
+
 def test_small_writes_are_told_apart() -> None:
     assert benchmark.large_writes(ENGINE) == 10
 

@@ -73,6 +73,9 @@ def io(
     reads: Annotated[
         bool, typer.Option("--reads", help="Time reading instead of writing, with a cold cache and a warm one.")
     ] = False,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Print what takes the time: writing, exchange, copies, waiting; and memory.")
+    ] = False,
     case: Annotated[
         str | None,
         typer.Option("--case", metavar="NAME", help="A study of a paper, measured and modelled: flash, nyx, enzo."),
@@ -138,6 +141,8 @@ def io(
     )
     if reads and (case is not None or model or methods is not None):
         raise UsageError("--reads is measured by itself", hint="leave out --case, --model and --methods")
+    if parts and (case is not None or as_json):
+        raise UsageError("--parts is a table of what is measured here", hint="JSON has it; leave out --case")
     if case is not None:
         return _study(cases.CaseRequest(case, request, blocks, most_ranks, out, not model, sizes), as_json)
     for option, given in (("out", out), ("sizes", sizes)):
@@ -145,6 +150,8 @@ def io(
             raise UsageError(f"--{option} is for a case", hint="name one with --case")
     report = benchmark.measure(request)
     console.print_json(report) if as_json else benchmark.print_report(report)
+    if parts:
+        benchmark.print_parts(report)
     return 1 if any("error" in case for case in report["cases"]) else 0
 
 

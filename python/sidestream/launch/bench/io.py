@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from ... import console
@@ -213,6 +213,63 @@ def _speed_cells(case: Case, key: str) -> list[str]:
     ratios = [f"{speed[name]:.2f}" if name in speed else "" for name in ("of_disk", "of_best_peer", "of_worst_peer")]
     return [f"{speed['mb_per_s']:.0f}" if speed else "", *ratios]
 
+
+def print_parts(report: dict[str, Any]) -> None:
+    """Prints what takes the time of each case: at the rank that writes longest and, in parentheses, at a mean rank."""
+    from rich.table import Table
+
+    for content in dict.fromkeys(case["content"] for case in report["cases"]):
+        for key, words in TIMES.items():
+            cases = [case for case in _good(report) if case["content"] == content and case[key]]
+            if not cases:
+                continue
+            title = f"{content}, {words}: ms at the rank that writes longest (of all ranks on average)"
+            table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+            for name in ("format", "method"):
+                table.add_column(name)
+            for name in (*PARTS, "MiB"):
+                table.add_column(name, justify="right")
+            for case in cases:
+                table.add_row(case["format"], case["method"] or "its own", *part_cells(case, key))
+            console.out().print(table)
+
+
+def part_cells(case: Case, key: str) -> list[str]:
+    """Of the times of `TIMES` that `key` names: a cell for each of `PARTS`, then the memory of the busiest rank."""
+    found = case[key.replace("seconds", "parts")]
+    longest = max(range(len(found["write_s"])), key=found["write_s"].__getitem__)
+    cells = []
+    for part in PARTS.values():
+        values = [1e3 * part({name: of[rank] for name, of in found.items()}) for rank in range(len(found["write_s"]))]
+        cells.append(f"{_short(values[longest])} ({_short(mean(values))})")
+    return [*cells, f"{max(found['memory_bytes']) / 2**20:.1f}"]
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _in_library(of: dict[str, float]) -> float:
+    return max(0.0, of["data_s"] - of["write_s"] - of["read_s"])
+
+
+def _rest(of: dict[str, float]) -> float:
+    named = ("write_s", "read_s", "sync_s", "exchange_s", "copy_s", "wait_s")
+    return max(0.0, of["total_s"] - sum(of[name] for name in named) - _in_library(of))
+
+
+# A library exchanges, copies and waits in its calls, beside the calls of the system; the rest are tables and agreement.
+PARTS: dict[str, Callable[[dict[str, float]], float]] = {
+    "total": lambda of: of["total_s"],
+    "write": lambda of: of["write_s"],
+    "read": lambda of: of["read_s"],
+    "fsync": lambda of: of["sync_s"],
+    "exchange": lambda of: of["exchange_s"],
+    "copies": lambda of: of["copy_s"],
+    "wait": lambda of: of["wait_s"],
+    "library": _in_library,
+    "rest": _rest,
+}
 
 SPEEDS = ("MB/s", "of disk", "best", "worst")
 WRITING = (("format", "method"), ("writes", "of", "small", "ranks", *SPEEDS, "fsync: MB/s", *SPEEDS[1:]), _writing_row)
