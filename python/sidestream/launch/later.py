@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..runs.events import Event
 from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
 from .interpreter import PYTHON, program_for
+from .piped import as_file
 from .programs import Tell, lines_of
 from .simulation import report_on
 
@@ -99,8 +100,8 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
         Error: a file has not what the tasks need, or a result could not be made; those that could are there.
     """
     first, *more = map(str, request.files)
-    with tempfile.TemporaryDirectory(prefix="sidestream-") as own:
-        config, task = _configuration(request, Path(own))
+    with tempfile.TemporaryDirectory(prefix="sidestream-") as own, _as_file(request.config) as given:
+        config, task = (given, request.task) if given is not None else _configuration(request, Path(own))
         words = [word for file in more for word in ("--and", file)]
         words += [word for setting in request.settings for word in ("--set", setting)]
         words += ["--task", task] if task else []
@@ -141,6 +142,8 @@ def _as_asked(problem: Error, request: FileTasks, config: Path) -> Error:
     """The error with what the user has written or can look at, instead of a configuration that was made here."""
     if config == request.config or not problem.where.startswith(str(config)):
         return problem
+    if request.config is not None:
+        return type(problem)(problem.what, problem.where.replace(str(config), str(request.config)), problem.hint)
     own = [name for name, task in tasks_of(config_of(request.files[0])).items() if "write" not in task]
     if request.task is None or any(_is_asked(name, request.task) for name in own):
         place = problem.where.removeprefix(str(config)).lstrip(":")
@@ -164,10 +167,12 @@ def moments_of(run: Run) -> list[Path]:
     return [files[step] for step in sorted(files)]
 
 
+def _as_file(config: Path | None) -> AbstractContextManager[Path | None]:
+    return nullcontext() if config is None else as_file(config)
+
+
 def _configuration(request: FileTasks, folder: Path) -> tuple[Path, str | None]:
-    """The file of the configuration, written to `folder` where it is none of the user's, and the task to do of it."""
-    if request.config is not None:
-        return request.config, request.task
+    """The file of a configuration that is none of the user's, written to `folder`, and the task to do of it."""
     task, text = request.task, config_of(request.files[0])
     path = folder / "tasks.toml"
     if task is None and not text:
