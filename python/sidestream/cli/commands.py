@@ -61,7 +61,7 @@ app = typer.Typer(
     "  sidestream halos find plt00120                    the halos in a file\n"
     "  sidestream zoom runs/box --halo 20811 > zoom.toml one halo again, with finer particles\n"
     "  sidestream new analysis mean_age                  an analysis of your own that works\n\n"
-    "Exit codes: 0 done, 1 failed, 2 used wrongly.",
+    "Exit codes: 0 done, 1 failed or stopped, 2 used wrongly, 130 interrupted.",
 )
 
 app.add_typer(halos, name="halos", short_help="Halos of files, of stored merge trees, and through time.")

@@ -15,7 +15,6 @@ from typing import Any
 from .. import console
 from ..error import Error, UsageError
 from ..files.origin import config_of
-from ..runs.events import Event
 from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
 from .interpreter import PYTHON, program_for
@@ -48,11 +47,11 @@ def analyze(run: Run, ranks: int, launcher: str | None = None, tell: Tell = lamb
         raise Error("the run has no configuration", run.folder, "a run folder holds config.toml")
     before = len(run.events.of("analysis"))
     stored = [output for output in all_outputs_in(run.folder) if output.is_stored_for_later]
+    later = [name for name, task in run.config.get("task", {}).items() if task.get("transport") == "file"]
     arguments = [str(run.folder / "config.toml"), "--analyze", "--out", str(run.folder)]
     try:
-        with _told_where_it_stands(
-            run.folder, len({one.step for one in stored}), "snapshot", "the same command goes on"
-        ):
+        moments = len({one.step for one in stored})
+        with _told_where_it_stands(run.folder, later, moments, "snapshot", "the same command goes on"):
             _analyze(arguments, ranks, launcher, tell)
     finally:
         made = len(run.events.of("analysis")) - before
@@ -109,7 +108,7 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
         words += ["--out", str(request.folder)]
         again = "the same command with --overwrite does all again"
         try:
-            with _told_where_it_stands(request.folder, len(request.files), "file", again):
+            with _told_where_it_stands(request.folder, None, len(request.files), "file", again):
                 _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
         except Error as problem:
             raise _as_asked(problem, request, config) from problem
@@ -117,25 +116,27 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
 
 
 @contextmanager
-def _told_where_it_stands(folder: Path, moments: int, each: str, how_to_go_on: str) -> Iterator[None]:
-    """Says what was made and what remains where somebody interrupts it."""
-    before = _results_in(folder)
+def _told_where_it_stands(
+    folder: Path, tasks: Sequence[str] | None, moments: int, each: str, how_to_go_on: str
+) -> Iterator[None]:
+    """Where somebody interrupts it, the interruption says what was made and what remains: of these tasks, or of all."""
+    before = _results_in(folder, tasks)
     try:
         yield
-    except KeyboardInterrupt:
-        after = _results_in(folder)
-        is_continued = after[: len(before)] == before
-        made = len(after) - len(before) * is_continued
-        left = moments - len({event.get("step") for event in after})
-        console.say(
-            f"interrupted: {made} result{'s were' if made != 1 else ' was'} made; {left} of {moments} {each}"
+    except KeyboardInterrupt as stop:
+        after = _results_in(folder, tasks)
+        made = len(after.items() - before.items())
+        left = moments - len({path.stem for path in after})
+        raise KeyboardInterrupt(
+            f"{made} result{'s were' if made != 1 else ' was'} made; {left} of {moments} {each}"
             f"{'s have' if moments != 1 else ' has'} none yet: {how_to_go_on}"
-        )
-        raise
+        ) from stop
 
 
-def _results_in(folder: Path) -> list[Event]:
-    return list(Run(folder).events.of("analysis")) if folder.is_dir() else []
+def _results_in(folder: Path, tasks: Sequence[str] | None) -> dict[Path, int]:
+    """The files of results that lie in a folder, and when each was written."""
+    found = (folder / "results").glob("*/*.nc")
+    return {path: path.stat().st_mtime_ns for path in found if tasks is None or path.parent.name in tasks}
 
 
 def _as_asked(problem: Error, request: FileTasks, config: Path) -> Error:
