@@ -187,7 +187,7 @@ def compare(
     if not within >= 0:
         raise UsageError(f"--within {within} is less than zero", hint="it is a distance in redshift")
     made = comparing.compare([open_run(run) for run in runs], data, task, within, covariance)
-    picture = overlay(made, Path(data).stem if data.endswith(".csv") else data)
+    picture = overlay(made, Path(data).stem if data.lower().endswith(".csv") else data)
     path = out or Path(f"{picture.name}.png")
     try:
         picture.write_png(path)
