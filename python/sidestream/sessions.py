@@ -13,12 +13,13 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import wraps
 from operator import index
 from os import PathLike, fspath
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +34,83 @@ __all__ = ["Session", "session"]
 Triple = tuple[int, int, int]
 Problem = tuple[str, str, str]
 MOST, MOST_CELLS = 2**62, 2**30
+Method = TypeVar("Method", bound=Callable[..., Any])
 TYPES = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 
 
+def _wrong_call(error: TypeError, name: str) -> Error | None:
+    """What is wrong with the arguments of a call; None where they were right, and what it did has failed."""
+    here = error.__traceback__
+    is_ours = here is not None and here.tb_next is not None
+    return (
+        None
+        if is_ours
+        else Error(str(error).removeprefix("Session."), hint=f"`help(sidestream.{name})` has its arguments")
+    )
+
+
+def _together(refuse: Callable[[Any, Problem], object]) -> Callable[[Method], Method]:
+    """A call that all ranks make: wrong arguments on one are refused on all, which would wait for it."""
+
+    def made(method: Method) -> Method:
+        @wraps(method)
+        def call(self: Session, *given: Any, **named: Any) -> Any:
+            try:
+                return method(self, *given, **named)
+            except TypeError as error:
+                problem = _wrong_call(error, method.__qualname__)
+                if problem is None:
+                    raise
+                with translated_errors():
+                    refuse(self._present, (problem.what, problem.where, problem.hint))
+
+        return cast(Method, call)
+
+    return made
+
+
+def _alone(method: Method) -> Method:
+    """A call that each rank makes for itself: what it refuses there is refused on all where the session is left."""
+
+    @wraps(method)
+    def call(self: Session, *given: Any, **named: Any) -> Any:
+        try:
+            return method(self, *given, **named)
+        except TypeError as error:
+            self._refused = _wrong_call(error, method.__qualname__)
+            if self._refused is None:
+                raise
+            raise self._refused from error
+        except Error as error:
+            self._refused = error
+            raise
+
+    return cast(Method, call)
+
+
+def _no_mesh(run: Any, problem: Problem) -> None:
+    nothing = (0, 0, 0)
+    run.set_mesh((1, 1, 1), (1.0, 1.0, 1.0), (True, True, True), "", nothing, [], problem)
+
+
+def _opened(make: Method) -> Method:
+    """The same of the call that opens a session."""
+
+    @wraps(make)
+    def call(*given: Any, **named: Any) -> Any:
+        try:
+            return make(*given, **named)
+        except TypeError as error:
+            problem = _wrong_call(error, make.__qualname__)
+            if problem is None:
+                raise
+            told = (problem.what, problem.where, problem.hint)
+            return Session(None, "", named.get("comm"), "host", "refuse", (), False, True, told)
+
+    return cast(Method, call)
+
+
+@_opened
 def session(
     config: str | PathLike[str] | None,
     folder: str | PathLike[str],
@@ -77,13 +152,14 @@ class Session:
         overrides: Sequence[str],
         catches_signals: bool,
         quiet: bool,
+        problem: Problem | None = None,
     ) -> None:
         self._arrays: dict[str, Any] = {}  # kept alive while the run may read them
         self._blocks: list[tuple[int, Triple, Triple]] = []  # level, first cell, end: along z, y, x
         self._ghosts: Triple = (0, 0, 0)
+        self._refused: Error | None = None  # the newest of what was refused on this rank alone
         self.status: str | None = None  #: how the run ended: "finished", "incomplete", "interrupted" or "stopped"
         words = {"name": "host", "config": "", "overrides": [], "folder": "", "existing": "refuse"}
-        problem: Problem | None = None
         try:
             words = {
                 "name": _text(name, "name"),
@@ -95,7 +171,7 @@ class Session:
                 "existing": _text(existing, "existing"),
             }
         except Error as caught:
-            problem = (caught.what, caught.where, caught.hint)
+            problem = problem or (caught.what, caught.where, caught.hint)
         with translated_errors():
             self._run = extension().Session(
                 comm=handle_of(comm),
@@ -115,6 +191,7 @@ class Session:
             return None if comm is not None else _Alone()
         return type(comm).f2py(self._run.compute) if hasattr(type(comm), "f2py") else comm
 
+    @_together(_no_mesh)
     def mesh(
         self,
         shape: Sequence[int],
@@ -167,6 +244,7 @@ class Session:
         self._blocks, self._ghosts = found, rim
         self._arrays.clear()
 
+    @_alone
     def field(self, name: str, arrays: Any, *, unit: str = "", meaning: str = "", is_state: bool = True) -> None:
         """Says where a quantity lies; again where its array is another. All ranks give the same in the same order.
 
@@ -225,6 +303,7 @@ class Session:
         z, y, x = (stride // full.itemsize for stride in full.strides)
         return full.ctypes.data, (x, y, z)
 
+    @_alone
     def particles(
         self,
         name: str,
@@ -277,21 +356,25 @@ class Session:
             found: dict[str, NDArray[Any]] = self._present.restored(_text(name, "name"))
         return found
 
+    @_alone
     def number(self, name: str, value: float) -> None:
         """A number that triggers, tasks and files may use, alike on all ranks. Local."""
         with translated_errors():
             self._present.set_number(_text(name, "name"), _number(value, name))
 
+    @_alone
     def scale_factor(self, value: float) -> None:
         """Where the universe expands: a = 1 / (1 + z), from before `begin` on. Local."""
         with translated_errors():
             self._present.set_scale_factor(_number(value, "value"))
 
+    @_alone
     def done(self, share: float) -> None:
         """How much of the run is done, from 0 to 1, at which no step follows. Local."""
         with translated_errors():
             self._present.set_progress(_number(share, "share"))
 
+    @_alone
     def add_knob(self, name: str, value: float, low: float, high: float, meaning: str = "") -> None:
         """A number that `sidestream steer` may change; `knob` has its value. Before `begin`. Local."""
         with translated_errors():
@@ -304,6 +387,7 @@ class Session:
         with translated_errors():
             return float(self._present.knob(_text(name, "name")))
 
+    @_together(lambda run, problem: run.begin(0, 0.0, problem))
     def begin(self, step: int = 0, time: float = 0.0) -> tuple[int, float]:
         """The state before the first step, with what is due there. Returns step and time.
 
@@ -333,6 +417,7 @@ class Session:
         found: float | None = self._present.next_time(_number(time, "time"))
         return found
 
+    @_together(lambda run, problem: run.step(0, 0.0, problem))
     def step(self, step: int, time: float) -> None:
         """Tells that a step has been taken: does what is due. Collective on `comm`."""
         with translated_errors():
@@ -367,7 +452,11 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
     ) -> None:
-        # A rank that fails alone cannot end the run: the others wait for it somewhere.
+        if problem is not None and problem is self._refused and self.status is None and self._run.computes:
+            with suppress(Error), translated_errors():  # the others are told, who wait at the next call that all make
+                refused = (self._refused.what, self._refused.where, self._refused.hint)
+                _ = self._run.step(0, 0.0, refused) if self._run.has_begun else self._run.begin(0, 0.0, refused)
+        # Another rank that fails alone cannot end the run: the others wait for it somewhere.
         if kind is None or not self._run.has_begun:
             self.close()
 

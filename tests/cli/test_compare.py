@@ -237,6 +237,11 @@ def test_matrices_that_are_no_covariance_are_refused(case: str, runs: Path) -> N
         (["one", "--data", "flux_power", "--covariance", "c.csv"], 2, "--covariance is of data of your own"),
         (["one", "--data", "lost.csv"], 1, "the file cannot be read"),
         (["one", "--data", "words.csv"], 1, "what is no number"),
+        (["one", "--data", "words.csv", "--covariance", "empty.csv"], 1, "what is no number"),
+        (["one", "--data", "GOOD.CSV", "--covariance", "empty.csv"], 1, "the covariance is empty\n  --> empty.csv"),
+        (["one", "--data", "GOOD.CSV"], 0, ""),
+        (["one", "--data", "below.csv"], 1, "`sigma_stat` is -1 in row 2"),
+        (["one", "--data", "gap.csv"], 1, "row 1 holds a number that is not finite, or none"),
         (["one", "--data", "short.csv"], 1, "the table has no column `P_km_s`"),
     ],
 )
@@ -245,7 +250,13 @@ def test_mistakes_are_refused(words: list[str], code: int, said: str, runs: Path
     (runs / "words.csv").write_text("z,k_s_km,P_km_s,sigma_total\n4.2,0.01,much,1\n")
     (runs / "short.csv").write_text("z,k_s_km,sigma_total\n4.2,0.01,1\n")
 
+    (runs / "empty.csv").write_text("# nothing\n\n")
+    (runs / "GOOD.CSV").write_text("z,k_s_km,P_km_s,sigma_total\n4.2,0.01,30,1\n")
+    (runs / "below.csv").write_text("z,k_s_km,P_km_s,sigma_stat\n4.2,0.01,30,1\n4.2,0.02,20,-1\n")
+    (runs / "gap.csv").write_text("z,k_s_km,P_km_s,sigma_stat\n4.2,0.01,30,\n")
+
     done = compare(runs, *words)
 
     assert done.returncode == code, done.stderr
     assert said in done.stderr
+    assert "Warning" not in done.stderr

@@ -309,6 +309,54 @@ def test_steps_that_are_no_numbers_on_one_rank_are_refused_on_all(tmp_path: Path
     assert len(results(tmp_path / "run")) == 2
 
 
+WRONG_CALLS = {
+    "session": 'sidestream.session("tasks.toml", comm=world)',
+    "mesh": "run.mesh()",
+    "field": 'run.field("height")',
+    "type of a field": 'run.field("height", "high")',
+    "number": "run.number(1, 2, 3)",
+    "begin": "run.begin(1, 2.0, 3)",
+    "step": "run.step()",
+    "number in a step": 'run.number("half", "a half")',
+}
+ONE_CALLS_WRONGLY = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import sidestream
+
+world = MPI.COMM_WORLD
+def wrongly(name):
+    if name == sys.argv[1] and world.rank == 1:
+        CALL
+try:
+    wrongly("session")
+    with sidestream.session("tasks.toml", "run", comm=world, quiet=True) as run:
+        wrongly("mesh")
+        run.mesh((4, 4, 8), blocks=np.s_[:, :, 4 * world.rank : 4 * world.rank + 4])
+        run.field("height", np.ones((4, 4, 4)))
+        for name in ("field", "type of a field", "number", "begin"):
+            wrongly(name)
+        run.begin()
+        for name in ("step", "number in a step"):
+            wrongly(name)
+        run.step(1, 1.0)
+except sidestream.Error as error:
+    print("refused", error.what, flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_wrong_arguments_on_one_rank_are_refused_on_all(name: str, tmp_path: Path) -> None:
+    (tmp_path / "tasks.toml").write_text(SLICE)
+    (tmp_path / "wrong.py").write_text(ONE_CALLS_WRONGLY.replace("CALL", WRONG_CALLS[name]))
+
+    done = launch(tmp_path, 2, sys.executable, "wrong.py", name)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused") == 2, done.stdout
+
+
 def test_a_session_that_was_closed_does_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as run:
         run.mesh(SHAPE)

@@ -15,7 +15,7 @@ import pytest
 import sidestream
 from calls import analyze_later, program
 from fixtures import environment
-from sidestream.cli import run_command
+from sidestream.cli import main, run_command
 from test_faults import results
 
 BOX = """simulation = "cosmology"
@@ -197,8 +197,7 @@ def test_a_snapshot_that_finds_no_place_holds_back_later_checkpoints(runs: tuple
 
 ONE_RESULT = """#!/bin/sh
 for word in "$@"; do [ "$before" = --out ] && out=$word; before=$word; done
-mkdir -p "$out"
-echo '{"event": "analysis", "task": "halos", "step": 3, "t": 1}' >> "$out/events.jsonl"
+mkdir -p "$out/results/halos" && touch "$out/results/halos/000003.nc"
 echo $$ > pid
 exec sleep 60
 """
@@ -208,11 +207,13 @@ exec sleep 60
 def test_who_interrupts_an_analysis_is_told_what_was_done_and_how_to_go_on(
     of: str, stored: Path, tmp_path: Path
 ) -> None:
-    """With a program that makes one result and then sleeps."""
+    """With a program that makes one result and then sleeps. Results that were deleted remain to be made."""
     sleeper = tmp_path / "bin" / "sidestream-run"
     sleeper.parent.mkdir()
     sleeper.write_text(ONE_RESULT)
     sleeper.chmod(0o755)
+    with (stored / "events.jsonl").open("a") as log:
+        log.write('{"event": "analysis", "task": "halos", "step": 6, "t": 1}\n')
     files = sorted(stored.glob("chk*"))[:2]
     words = [str(stored)] if of == "a run" else [*map(str, files), "--task", "halos", "--out", "of_files"]
     command = [sys.executable, "-m", "sidestream", "analyze", *words, "-n", "1"]
@@ -225,7 +226,7 @@ def test_who_interrupts_an_analysis_is_told_what_was_done_and_how_to_go_on(
         process.send_signal(signal.SIGINT)
         _, messages = process.communicate(timeout=60)
 
-    assert process.returncode in (1, 130)
+    assert process.returncode == 130
     snapshots = len(list((stored / "snapshots").iterdir()))
     left, how_to_go_on = (
         (f"{snapshots - 1} of {snapshots} snapshots", "the same command goes on")
@@ -233,3 +234,19 @@ def test_who_interrupts_an_analysis_is_told_what_was_done_and_how_to_go_on(
         else ("1 of 2 files", "the same command with --overwrite does all again")
     )
     assert f"interrupted: 1 result was made; {left} have none yet: {how_to_go_on}" in messages
+
+
+@pytest.mark.parametrize("where", ["cli.run_command", "files.opening.open_run"])
+def test_who_interrupts_an_analysis_before_it_begins_is_told(
+    where: str, stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"sidestream.{where}", interrupted)
+    with pytest.raises(SystemExit) as end:
+        main(["analyze", str(stored), "-n", "1"])
+
+    assert end.value.code == 130
+    assert capsys.readouterr().err.splitlines() == ["interrupted: nothing was done"]
+    assert not (stored / "results").exists()

@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -145,3 +146,66 @@ def test_a_folder_that_has_gone_is_told(tmp_path: Path) -> None:
 
     assert done.returncode == 1, done.stderr
     assert "error: " in done.stderr and "Traceback" not in done.stderr
+
+
+def written_into(pipe: Path, text: str) -> threading.Thread:
+    """Writes once a command reads."""
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=[text], daemon=True)
+    writer.start()
+    return writer
+
+
+TASKS = '[task.density]\nanalysis = "slice"\nfields = ["gas_density"]\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("check", "pipe"), SOD),
+        (("run", "pipe", "-n", 1, "--out", "run", "--set", "run.max_steps=1"), SOD),
+        (("analyze", "plt00000", "--config", "pipe", "-n", 1, "--out", "of_files", "--overwrite"), TASKS),
+    ],
+)
+def test_a_configuration_may_come_through_a_pipe(tmp_path: Path, words: tuple[object, ...], text: str) -> None:
+    if "analyze" in words:
+        (tmp_path / "sod.toml").write_text(SOD + '[output]\nplotfile = { every = 1, format = "nyx" }\n')
+        assert (
+            calls.program(tmp_path, 1, "sod.toml", "--quiet", "--out", ".", "--set", "run.max_steps=0").returncode == 0
+        )
+    writer = written_into(tmp_path / "pipe", text)
+    done = calls.command(tmp_path, *words)
+    writer.join(60)
+
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.glob(".sidestream*"))
+    (tmp_path / "pipe").unlink()
+    writer = written_into(tmp_path / "pipe", f"tusk = 1\n{text}")
+    refused = calls.command(tmp_path, *words)
+    assert refused.returncode == 2
+    assert "--> pipe:1:" in refused.stderr, refused.stderr
+
+
+def test_a_pipe_that_cannot_be_the_configuration_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for words, reason in (
+        (("run", "pipe"), "no name for its run"),
+        (("check", "pipe"), "nobody has written into the pipe"),
+        (("sweep", "pipe", "--seeds", 2), "a pipe is read once"),
+        (("launch", "pipe", "--slurm"), "a pipe is gone then"),
+    ):
+        done = calls.command(tmp_path, *words)
+        assert done.returncode == 2, (words, done.stderr)
+        assert reason in done.stderr, (words, done.stderr)
+        assert "--> pipe" in done.stderr, (words, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("option", "count"), [("--files", "-1"), ("--files", "0"), ("--files", "two"), ("--block", "0")]
+)
+def test_counts_of_a_conversion_begin_with_one(tmp_path: Path, option: str, count: str) -> None:
+    done = calls.command(tmp_path, "convert", "plt00000", "new", "--format", "nyx", option, count)
+
+    assert done.returncode == 2
+    assert f"invalid value for `{option}`: " in done.stderr
+    assert count in done.stderr

@@ -130,13 +130,13 @@ NO_NUMBERS = [None, "x", [1], np.nan, 10**400, 1j]
 def test_what_is_no_number_is_an_error(value: Any) -> None:
     tree = sidestream.merge_tree(FIELD)
     for use in (
-        lambda: sidestream.halos(FIELD, 10.0, t_boundary=value),
         lambda: sidestream.halos(FIELD, 10.0, connectivity=value),
         lambda: sidestream.friends_of_friends(FIELD[0, :, :3], 10.0, linking_length=value),
         lambda: tree.components(value),
         lambda: tree.simplified(value),
         lambda: tree.component_of(value, 1.0),
         *([] if value is None else [lambda: sidestream.merge_tree(FIELD, threads=value)]),
+        *([] if value is None else [lambda: sidestream.halos(FIELD, 10.0, t_boundary=value)]),
     ):
         with pytest.raises(sidestream.Error):
             use()
@@ -179,3 +179,12 @@ def test_two_particles_of_one_id_are_an_error(ids: Any) -> None:
 def test_masked_positions_are_an_error() -> None:
     with pytest.raises(sidestream.Error, match="masked"):
         sidestream.friends_of_friends(np.ma.masked_less(FIELD[0, :, :3], 2.0), 1000.0, linking_length=5.0)
+
+
+@pytest.mark.parametrize("name", ["t_boundary", "t_halo"])
+def test_thresholds_of_none_are_the_usual_ones_and_truth_values_are_none(name: str) -> None:
+    for find in (lambda **of: sidestream.halos(FIELD, 10.0, **of), sidestream.merge_tree(FIELD, threads=1).halos):
+        assert find(**{name: None}).equals(find())
+        for truth in (True, np.False_):
+            with pytest.raises(sidestream.Error, match=f"`{name}` is {truth}, a truth value"):
+                find(**{name: truth})

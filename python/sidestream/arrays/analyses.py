@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 CONNECTIVITIES = (6, 14, 26)
 SMALLEST_SIDE, LARGEST_SIDE = 1e-60, 1e60
 DENSITY_UNIT = "Msun/Mpc^3"
+T_BOUNDARY, T_HALO = "81.66 mean", "200 mean"  # of densities, where nobody says
 Sides: TypeAlias = float | tuple[float, float, float]
 
 # name: (units, long name) of the columns that the extension returns.
@@ -32,8 +33,8 @@ _SPECTRUM_COLUMNS = {
 def halos(
     array: ArrayLike | Sequence[ArrayLike],
     box_size: float | Sequence[float],
-    t_boundary: float | str = "81.66 mean",
-    t_halo: float | str = "200 mean",
+    t_boundary: float | str | None = None,
+    t_halo: float | str | None = None,
     connectivity: int = 14,
     periodic: bool = True,
     *,
@@ -49,8 +50,8 @@ def halos(
         array: the density in Msun/Mpc^3, indexed `[z, y, x]`; with `comm`, the block that this rank has, or a list of
             its blocks.
         box_size: side of the box in Mpc: one number for cubic cells (along x), or three for x, y and z.
-        t_boundary: threshold of the boundary: a density (`4e12`), or a multiple of the mean (`"81.66 mean"`).
-        t_halo: threshold of the peak, in the same forms.
+        t_boundary: threshold of the boundary: a density (`4e12`), or times the mean (`"81.66 mean"`, the default).
+        t_halo: threshold of the peak, in the same forms; `"200 mean"` by default.
         connectivity: 6 (faces), 14 (the Freudenthal triangulation) or 26 (faces, edges and corners).
         periodic: whether the box continues at its opposite face.
         comm: an mpi4py communicator, all ranks of which call this; the result is complete on each of them.
@@ -72,7 +73,8 @@ def halos(
         >>> sidestream.halos(slab, box_size=10.0, comm=comm, origin=(8 * comm.rank, 0, 0), shape=(32, 32, 32))
     """
     check_connectivity(connectivity)
-    options = {"t_boundary": threshold(t_boundary), "t_halo": threshold(t_halo), "connectivity": connectivity}
+    boundary, peak = thresholds(t_boundary, t_halo)
+    options = {"t_boundary": boundary, "t_halo": peak, "connectivity": connectivity}
     sides = sides_of(box_size)
     return halos_of(blocks_of(array, periodic, comm, origin, shape), sides, options, {}, comm)
 
@@ -201,9 +203,15 @@ def sides_of(box_size: float | Sequence[float]) -> Sides:
     return float(sides[0]) if sides.size == 1 else (float(sides[0]), float(sides[1]), float(sides[2]))
 
 
-def threshold(value: float | str) -> str:
+def threshold(value: float | str, name: str) -> str:
     """A threshold as text: a value, or a multiple of the mean."""
-    return value if isinstance(value, str) else repr(real_number(value, "threshold", 'for example "200 mean"'))
+    return value if isinstance(value, str) else repr(real_number(value, name, 'for example "200 mean"'))
+
+
+def thresholds(t_boundary: float | str | None, t_halo: float | str | None) -> tuple[str, str]:
+    """Those of halos in a density as text; None stands for the usual ones."""
+    boundary, peak = T_BOUNDARY if t_boundary is None else t_boundary, T_HALO if t_halo is None else t_halo
+    return threshold(boundary, "t_boundary"), threshold(peak, "t_halo")
 
 
 def check_connectivity(connectivity: int) -> None:

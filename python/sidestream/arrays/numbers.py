@@ -13,6 +13,8 @@ from ..error import Error
 
 def real_number(value: Any, name: str, hint: str = "") -> float:
     """`value` as a real number; an error that says `name` for what is none, and for numbers beyond all doubles."""
+    if isinstance(value, (bool, np.bool_)):
+        raise Error(f"`{name}` is {value}, a truth value and not a number", hint=hint)
     try:
         number = float(value)
     except (TypeError, ValueError) as problem:

@@ -12,7 +12,7 @@ import numpy as np
 from ..core import extension, translated_errors
 from ..error import Error
 from ..machine import available_cores
-from .analyses import check_connectivity, result_of, sides_of, table_of, threshold
+from .analyses import check_connectivity, result_of, sides_of, table_of, threshold, thresholds
 from .blocks import Origin, blocks_of, handle_of, on_all
 from .numbers import real_number, whole_number
 
@@ -69,7 +69,7 @@ def merge_tree(
         raise Error(f"there are no sets {sets!r} a threshold", hint=f"`sets` is {' or '.join(map(repr, SETS))}")
     usual = available_cores() if comm is None else 1
     number = usual if threads is None else whole_number(threads, "threads", 1, MOST_THREADS)
-    limit = None if cut_off is None else threshold(cut_off)
+    limit = None if cut_off is None else threshold(cut_off, "cut_off")
     blocks = blocks_of(array, periodic, comm, origin, shape)
     with translated_errors():
         return MergeTree(extension().MergeTree(blocks, connectivity, sets == "above", limit, number), comm)
@@ -166,18 +166,19 @@ class MergeTree:
 
     def halos(
         self,
-        t_boundary: float | str = "81.66 mean",
-        t_halo: float | str = "200 mean",
+        t_boundary: float | str | None = None,
+        t_halo: float | str | None = None,
         box_size: float | Sequence[float] | None = None,
     ) -> xr.Dataset:
-        """The components at `t_boundary` whose maximum reaches `t_halo`, in the form of `sidestream.halos`.
+        """The components at `t_boundary` whose maximum reaches `t_halo`, in the form and by the defaults of
+        `sidestream.halos`.
 
         Of a tree of sets below, its voids: `t_boundary` is the highest value of a void, and its lowest cell reaches
         down to `t_halo`. Without a `box_size` it is that which was saved with the tree, or lengths are in cells.
         """
         sides = None if box_size is None else sides_of(box_size)
         with translated_errors():
-            found: Mapping[str, Any] = self._tree.halos(self._text(t_boundary), self._text(t_halo), sides)
+            found: Mapping[str, Any] = self._tree.halos(*thresholds(t_boundary, t_halo), sides)
         return result_of(on_all(self._comm, found))
 
     def persistence_diagram(self, axes: Axes | None = None, least: float = 0.0) -> Axes:
@@ -209,11 +210,7 @@ class MergeTree:
         return table_of(columns, "branch", _COLUMNS, analysis="merge_tree", connectivity=self.connectivity)
 
     def _value(self, value: float | str) -> float:
-        return float(self._tree.threshold(self._text(value)))
-
-    @staticmethod
-    def _text(value: float | str) -> str:
-        return threshold(value)
+        return float(self._tree.threshold(threshold(value, "threshold")))
 
     def _cell(self, cell: int | Sequence[int]) -> int:
         cells = int(np.prod(self.shape, dtype=np.int64))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..error import Error, UsageError
 
 DONE, FAILED, USED_WRONGLY = 0, 1, 2
+INTERRUPTED = 130  # as shells have it, of SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -15,12 +16,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = run_command(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:  # while it is still being imported
-        code = FAILED
+        sys.stderr.write("interrupted: nothing was done\n")
+        code = INTERRUPTED
     sys.exit(code)
 
 
 def run_command(arguments: list[str]) -> int:
-    """Runs one command; returns 0 done, 1 failed, 2 used wrongly."""
+    """Runs one command; returns 0 done, 1 failed, 2 used wrongly, 130 interrupted."""
     import typer
 
     from .. import console
@@ -28,12 +30,16 @@ def run_command(arguments: list[str]) -> int:
 
     command = typer.main.get_command(app)
     try:
-        result = command.main(arguments or ["--help"], prog_name="sidestream", standalone_mode=False)
+        with command.make_context("sidestream", arguments or ["--help"]) as context:
+            result = command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
     except Error as problem:
         console.print_error(problem)
         return USED_WRONGLY if isinstance(problem, UsageError) else FAILED
-    except (KeyboardInterrupt, typer.Abort):
-        return FAILED
+    except KeyboardInterrupt as stop:
+        console.say(f"interrupted: {stop}" if stop.args else "interrupted")
+        return INTERRUPTED
     except BrokenPipeError:
         return FAILED
     except Exception as problem:

@@ -61,7 +61,7 @@ app = typer.Typer(
     "  sidestream halos find plt00120                    the halos in a file\n"
     "  sidestream zoom runs/box --halo 20811 > zoom.toml one halo again, with finer particles\n"
     "  sidestream new analysis mean_age                  an analysis of your own that works\n\n"
-    "Exit codes: 0 done, 1 failed, 2 used wrongly.",
+    "Exit codes: 0 done, 1 failed or stopped, 2 used wrongly, 130 interrupted.",
 )
 
 app.add_typer(halos, name="halos", short_help="Halos of files, of stored merge trees, and through time.")
@@ -155,7 +155,7 @@ def run(
       sidestream run runs/large/config.toml -n 4 --out runs/again --replay runs/large/events.jsonl
       sidestream run box.toml -n 512 --launcher "srun --exclusive"
     """
-    from ..launch import simulation
+    from ..launch import piped, simulation
 
     if restart and overwrite:
         raise UsageError(
@@ -169,20 +169,23 @@ def run(
         raise UsageError(
             "--allow-change goes with --restart or --from", hint="a run that begins anew has the physics it is given"
         )
-    request = replace(
-        _request(config, ranks, [*(settings or ()), *["run.steering=true"] * steered], out),
-        restart=restart,
-        overwrite=overwrite,
-        launcher=launcher,
-        start=start,
-        replay=replay,
-        allowed_changes=tuple(allow_change or ()),
-    )
-    verdict = simulation.check(request, as_json=True)
-    sys.stderr.write(verdict.messages)
-    if verdict.code != 0:
-        return 2 if verdict.code == 2 else 1
-    return simulation.run(request, verdict.processes(request.ranks), verdict.threads())
+    if out is None and piped.is_piped(config):
+        raise UsageError("a configuration from a pipe has no name for its run", config, "name a folder with --out")
+    with piped.as_file(config) as file:
+        request = replace(
+            _request(config, file, ranks, [*(settings or ()), *["run.steering=true"] * steered], out),
+            restart=restart,
+            overwrite=overwrite,
+            launcher=launcher,
+            start=start,
+            replay=replay,
+            allowed_changes=tuple(allow_change or ()),
+        )
+        verdict = simulation.check(request, as_json=True)
+        sys.stderr.write(verdict.messages)
+        if verdict.code != 0:
+            return 2 if verdict.code == 2 else 1
+        return simulation.run(request, verdict.processes(request.ranks), verdict.threads())
 
 
 @app.command(short_help="Check a configuration; print what it would take.")
@@ -196,9 +199,10 @@ def check(
       sidestream check box.toml -n 8
       sidestream check box.toml -n 8 --set coupling.sidecars=2
     """
-    from ..launch import simulation
+    from ..launch import piped, simulation
 
-    verdict = simulation.check(_request(config, ranks, settings, out), as_json)
+    with piped.as_file(config) as file:
+        verdict = simulation.check(_request(config, file, ranks, settings, out), as_json)
     sys.stdout.write(verdict.output)
     sys.stderr.write(verdict.messages)
     return verdict.code if verdict.code in (0, 2) else 1
@@ -396,15 +400,17 @@ app.command(short_help="Make keys for streams that other machines can reach.")(k
 app.command(short_help="Kill, damage and starve small runs, and see that nothing is lost.")(attack)
 
 
-def _request(config: Path, ranks: int | None, settings: list[str] | None, out: Path | None) -> RunRequest:
+def _request(config: Path, file: Path, ranks: int | None, settings: list[str] | None, out: Path | None) -> RunRequest:
+    """Of a configuration as the user calls it, in a file."""
     from ..launch.launcher import default_ranks
     from ..launch.simulation import RunRequest
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"{ranks} ranks cannot run anything", hint="-n takes 1 or more")
     return RunRequest(
-        config=config,
+        config=file,
         out=out or Path("runs") / config.stem,
         ranks=ranks or default_ranks(),
         settings=tuple(settings or ()),
+        piped=config if file != config else None,
     )

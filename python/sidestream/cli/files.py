@@ -32,7 +32,11 @@ def convert(
     block: Annotated[
         int | None,
         typer.Option(
-            "--block", metavar="CELLS", help="Cells a side of the blocks (default: those of IN).", show_default=False
+            "--block",
+            metavar="CELLS",
+            min=1,
+            help="Cells a side of the blocks (default: those of IN).",
+            show_default=False,
         ),
     ] = None,
     method: Annotated[
@@ -44,6 +48,7 @@ def convert(
         typer.Option(
             "--files",
             metavar="COUNT",
+            min=1,
             help="Of one HDF5 file, so many parts; in formats of many files, so many at the same time.",
             show_default=False,
         ),

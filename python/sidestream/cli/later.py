@@ -87,21 +87,26 @@ def analyze(
             raise UsageError("--task and --config name two configurations", hint=f"leave `--task {task}` out")
         config, task = Path(task), None
     first = paths[0]
-    if len(paths) == 1 and task is None and config is None and not (is_there(first) and format_of(first)):
-        if out is not None or settings or overwrite:
-            raise UsageError(
-                "--out, --set and --overwrite go with plot files", hint="a run has its folder and its configuration"
-            )
-        with console.status(f"analysing {first}") as tell:
-            made = later.analyze(open_run(first), count_of(ranks, launcher), launcher, tell)
-    else:
-        folder = out or Path("runs") / first.name.partition(":")[0]
-        if len(paths) == 1 and is_there(first) and is_run(first):
-            folder, paths = out or Path("runs") / f"{first.name}-analyzed", later.moments_of(open_run(first))
-        if any(is_there(path) and is_run(path) for path in paths):
-            raise UsageError("a run is analysed alone", hint="`sidestream analyze RUN`, or name its plot files")
-        told = f"analysing {first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-        with console.status(told) as tell, as_plot_files(paths, Description(box, unit)) as files:
-            request = later.FileTasks(files, folder, task, config, tuple(settings or ()), overwrite)
-            made = len(later.analyze_files(request, count_of(ranks, launcher), launcher, tell).events.of("analysis"))
+    try:
+        if len(paths) == 1 and task is None and config is None and not (is_there(first) and format_of(first)):
+            if out is not None or settings or overwrite:
+                raise UsageError(
+                    "--out, --set and --overwrite go with plot files", hint="a run has its folder and its configuration"
+                )
+            with console.status(f"analysing {first}") as tell:
+                made = later.analyze(open_run(first), count_of(ranks, launcher), launcher, tell)
+        else:
+            folder = out or Path("runs") / first.name.partition(":")[0]
+            if len(paths) == 1 and is_there(first) and is_run(first):
+                folder, paths = out or Path("runs") / f"{first.name}-analyzed", later.moments_of(open_run(first))
+            if any(is_there(path) and is_run(path) for path in paths):
+                raise UsageError("a run is analysed alone", hint="`sidestream analyze RUN`, or name its plot files")
+            told = f"analysing {first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+            with console.status(told) as tell, as_plot_files(paths, Description(box, unit)) as files:
+                request = later.FileTasks(files, folder, task, config, tuple(settings or ()), overwrite)
+                made = len(
+                    later.analyze_files(request, count_of(ranks, launcher), launcher, tell).events.of("analysis")
+                )
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(*stop.args or ("nothing was done",)) from stop
     console.say(f"{made} result{'s were' if made != 1 else ' was'} made")

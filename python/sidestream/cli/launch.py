@@ -75,6 +75,7 @@ def launch(
       sidestream launch box.toml --slurm -n 512 --attach halos=64 --sbatch --account=astro --sbatch --nodes=18
       sbatch box.sbatch
     """
+    from ..launch.piped import is_piped
     from ..launch.simulation import RunRequest
     from ..launch.slurm import SlurmRequest, script
 
@@ -82,6 +83,8 @@ def launch(
         raise UsageError("no queue is named", hint="`--slurm` writes a script for Slurm")
     if not TIME.fullmatch(time):
         raise UsageError(f"`{time}` is no time as Slurm has it", hint="write 12:00:00, 2-00:00:00 or minutes")
+    if is_piped(config):
+        raise UsageError("the jobs read the configuration anew, and a pipe is gone then", config, "write it to a file")
     path = output or Path(f"{config.stem}.sbatch")
     if path.resolve() == config.resolve():
         raise UsageError("the script would replace the configuration", path, "name another with -o")

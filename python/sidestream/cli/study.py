@@ -63,6 +63,7 @@ def sweep(
     """
     from ..launch import sweep as sweeps
     from ..launch.launcher import default_ranks
+    from ..launch.piped import is_piped
     from ..machine import available_cores
 
     for name, number in (("-n", ranks), ("-j", at_once), ("--seeds", seeds)):
@@ -70,6 +71,8 @@ def sweep(
             raise UsageError(f"{name} {number} is less than one", hint=f"{name} takes 1 or more")
     if ranks is None:
         ranks = max(1, available_cores() // at_once) if at_once else default_ranks()
+    if is_piped(config):
+        raise UsageError("every run reads the configuration, and a pipe is read once", config, "write it to a file")
     folder = out or Path("runs") / f"{config.stem}-sweep"
     family = _family(config, folder, vary or [], seeds, settings or [])
     outcomes = sweeps.sweep(sweeps.SweepRequest(config, family, ranks, at_once, launcher))
@@ -184,7 +187,7 @@ def compare(
     if not within >= 0:
         raise UsageError(f"--within {within} is less than zero", hint="it is a distance in redshift")
     made = comparing.compare([open_run(run) for run in runs], data, task, within, covariance)
-    picture = overlay(made, Path(data).stem if data.endswith(".csv") else data)
+    picture = overlay(made, Path(data).stem if data.lower().endswith(".csv") else data)
     path = out or Path(f"{picture.name}.png")
     try:
         picture.write_png(path)

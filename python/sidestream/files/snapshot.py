@@ -353,7 +353,7 @@ class Snapshot(ABC):
 
         check_connectivity(connectivity)
         given = {"t_boundary": t_boundary, "t_halo": t_halo}
-        options: dict[str, Any] = {name: threshold(value) for name, value in given.items() if value is not None}
+        options: dict[str, Any] = {name: threshold(value, name) for name, value in given.items() if value is not None}
         options["connectivity"] = connectivity
         grid, sides, is_known = self._for_analyses(field, level)
         unit = DENSITY_UNIT if is_known else str(grid.attrs.get("units", ""))

@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +15,10 @@ from typing import Any
 from .. import console
 from ..error import Error, UsageError
 from ..files.origin import config_of
-from ..runs.events import Event
 from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
 from .interpreter import PYTHON, program_for
+from .piped import as_file
 from .programs import Tell, lines_of
 from .simulation import report_on
 
@@ -47,11 +47,11 @@ def analyze(run: Run, ranks: int, launcher: str | None = None, tell: Tell = lamb
         raise Error("the run has no configuration", run.folder, "a run folder holds config.toml")
     before = len(run.events.of("analysis"))
     stored = [output for output in all_outputs_in(run.folder) if output.is_stored_for_later]
+    later = [name for name, task in run.config.get("task", {}).items() if task.get("transport") == "file"]
     arguments = [str(run.folder / "config.toml"), "--analyze", "--out", str(run.folder)]
     try:
-        with _told_where_it_stands(
-            run.folder, len({one.step for one in stored}), "snapshot", "the same command goes on"
-        ):
+        moments = len({one.step for one in stored})
+        with _told_where_it_stands(run.folder, later, moments, "snapshot", "the same command goes on"):
             _analyze(arguments, ranks, launcher, tell)
     finally:
         made = len(run.events.of("analysis")) - before
@@ -99,8 +99,8 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
         Error: a file has not what the tasks need, or a result could not be made; those that could are there.
     """
     first, *more = map(str, request.files)
-    with tempfile.TemporaryDirectory(prefix="sidestream-") as own:
-        config, task = _configuration(request, Path(own))
+    with tempfile.TemporaryDirectory(prefix="sidestream-") as own, _as_file(request.config) as given:
+        config, task = (given, request.task) if given is not None else _configuration(request, Path(own))
         words = [word for file in more for word in ("--and", file)]
         words += [word for setting in request.settings for word in ("--set", setting)]
         words += ["--task", task] if task else []
@@ -108,7 +108,7 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
         words += ["--out", str(request.folder)]
         again = "the same command with --overwrite does all again"
         try:
-            with _told_where_it_stands(request.folder, len(request.files), "file", again):
+            with _told_where_it_stands(request.folder, None, len(request.files), "file", again):
                 _analyze([str(config), "--analyze", "--from", first, *words], ranks, launcher, tell)
         except Error as problem:
             raise _as_asked(problem, request, config) from problem
@@ -116,31 +116,35 @@ def analyze_files(request: FileTasks, ranks: int, launcher: str | None = None, t
 
 
 @contextmanager
-def _told_where_it_stands(folder: Path, moments: int, each: str, how_to_go_on: str) -> Iterator[None]:
-    """Says what was made and what remains where somebody interrupts it."""
-    before = _results_in(folder)
+def _told_where_it_stands(
+    folder: Path, tasks: Sequence[str] | None, moments: int, each: str, how_to_go_on: str
+) -> Iterator[None]:
+    """Where somebody interrupts it, the interruption says what was made and what remains: of these tasks, or of all."""
+    before = _results_in(folder, tasks)
     try:
         yield
-    except KeyboardInterrupt:
-        after = _results_in(folder)
-        is_continued = after[: len(before)] == before
-        made = len(after) - len(before) * is_continued
-        left = moments - len({event.get("step") for event in after})
-        console.say(
-            f"interrupted: {made} result{'s were' if made != 1 else ' was'} made; {left} of {moments} {each}"
+    except KeyboardInterrupt as stop:
+        after = _results_in(folder, tasks)
+        made = len(after.items() - before.items())
+        left = moments - len({path.stem for path in after})
+        raise KeyboardInterrupt(
+            f"{made} result{'s were' if made != 1 else ' was'} made; {left} of {moments} {each}"
             f"{'s have' if moments != 1 else ' has'} none yet: {how_to_go_on}"
-        )
-        raise
+        ) from stop
 
 
-def _results_in(folder: Path) -> list[Event]:
-    return list(Run(folder).events.of("analysis")) if folder.is_dir() else []
+def _results_in(folder: Path, tasks: Sequence[str] | None) -> dict[Path, int]:
+    """The files of results that lie in a folder, and when each was written."""
+    found = (folder / "results").glob("*/*.nc")
+    return {path: path.stat().st_mtime_ns for path in found if tasks is None or path.parent.name in tasks}
 
 
 def _as_asked(problem: Error, request: FileTasks, config: Path) -> Error:
     """The error with what the user has written or can look at, instead of a configuration that was made here."""
     if config == request.config or not problem.where.startswith(str(config)):
         return problem
+    if request.config is not None:
+        return type(problem)(problem.what, problem.where.replace(str(config), str(request.config)), problem.hint)
     own = [name for name, task in tasks_of(config_of(request.files[0])).items() if "write" not in task]
     if request.task is None or any(_is_asked(name, request.task) for name in own):
         place = problem.where.removeprefix(str(config)).lstrip(":")
@@ -164,10 +168,12 @@ def moments_of(run: Run) -> list[Path]:
     return [files[step] for step in sorted(files)]
 
 
+def _as_file(config: Path | None) -> AbstractContextManager[Path | None]:
+    return nullcontext() if config is None else as_file(config)
+
+
 def _configuration(request: FileTasks, folder: Path) -> tuple[Path, str | None]:
-    """The file of the configuration, written to `folder` where it is none of the user's, and the task to do of it."""
-    if request.config is not None:
-        return request.config, request.task
+    """The file of a configuration that is none of the user's, written to `folder`, and the task to do of it."""
     task, text = request.task, config_of(request.files[0])
     path = folder / "tasks.toml"
     if task is None and not text:

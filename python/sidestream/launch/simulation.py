@@ -8,7 +8,7 @@ import re
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import console
@@ -44,6 +44,7 @@ class RunRequest:
     start: Path | None = None  # a file to begin with
     replay: Path | None = None  # events of a run whose decisions are made again
     allowed_changes: Sequence[str] = ()  # keys of the physics that may differ from those of the checkpoint
+    piped: Path | None = None  # the pipe that the configuration came through, of which `config` is a copy
 
     def arguments(self) -> list[str]:
         """The arguments of `sidestream-run`."""
@@ -84,7 +85,10 @@ class Verdict:
 def check(request: RunRequest, as_json: bool = False) -> Verdict:
     """Lets `sidestream-run` validate the configuration."""
     command = ["--check", *request.arguments(), "--ranks", str(request.ranks), *["--json"] * as_json]
-    return _answer(command, program_for(request.config, request.settings))
+    verdict = _answer(command, program_for(request.config, request.settings))
+    if request.piped is None:
+        return verdict
+    return replace(verdict, messages=verdict.messages.replace(str(request.config), str(request.piped)))
 
 
 def names(kind: str | None, as_json: bool = False) -> Verdict:
@@ -255,7 +259,10 @@ def _about_files(row: FileBill, events: Events) -> str:
 
 def _again(request: RunRequest, events: Events) -> str:
     """What the user can do next."""
-    command = f"sidestream run {request.config} -n {request.ranks} --out {request.out}"
+    config = request.config if request.piped is None else request.out / "config.toml"
+    command = f"sidestream run {config} -n {request.ranks} --out {request.out}"
     if events.of("checkpoint_committed"):
         return f"go on with `{command} --restart`"
+    if request.piped is not None:
+        return "begin again, as there is no checkpoint, with --overwrite"
     return f"begin again, as there is no checkpoint, with `{command} --overwrite`"

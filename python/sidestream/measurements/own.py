@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +36,19 @@ def read_flux_power(path: Path, covariance: Path | None = None) -> FluxPower:
         raise Error(what, path, f"give columns {','.join(COLUMNS)} and errors `sigma_...`, or --covariance")
     try:
         z, k, power = (column(table, title) for title in COLUMNS)
-        error = np.sqrt(sum((column(table, title) ** 2 for title in errors), np.zeros(len(table))))
+        parts = {title: column(table, title) for title in errors}
     except (TypeError, ValueError) as problem:
         raise Error(f"the table holds what is no number: {problem}", path, "give numbers in every row") from problem
-    if not np.isfinite([z, k, power, error]).all():
-        raise Error("the table holds numbers that are not finite", path, "leave such rows out")
+    for title, part in parts.items():
+        if (part < 0).any():
+            row = int(np.argmax(part < 0))
+            what = f"`{title}` is {part[row]:g} in row {row + 1}, and an error is not below zero"
+            raise Error(what, path, "give one standard deviation")
+    error = np.sqrt(sum((part**2 for part in parts.values()), np.zeros(len(table))))
+    finite = np.isfinite([z, k, power, error]).all(axis=0)
+    if not finite.all():
+        what = f"row {int(np.argmin(finite)) + 1} holds a number that is not finite, or none"
+        raise Error(what, path, "leave such rows out")
     if covariance is None:
         return FluxPower(path.stem, z, k, power, error)
     matrix = _read_covariance(covariance, len(table))
@@ -50,8 +57,11 @@ def read_flux_power(path: Path, covariance: Path | None = None) -> FluxPower:
 
 def _read_covariance(path: Path, points: int) -> np.ndarray:
     hint = f"give {points} rows of {points} numbers, in the order of the rows of the data"
+    lines = [line for line in _lines(path) if line.partition("#")[0].strip()]
+    if not lines:
+        raise Error("the covariance is empty", path, hint)
     try:
-        matrix = np.loadtxt(_lines(path), delimiter=",", ndmin=2)
+        matrix = np.loadtxt(lines, delimiter=",", ndmin=2)
     except ValueError as problem:
         raise Error(f"the covariance is no matrix of numbers: {problem}", path, hint) from problem
     if matrix.shape != (points, points):
@@ -75,7 +85,7 @@ def _read_covariance(path: Path, points: int) -> np.ndarray:
     return symmetric
 
 
-def _lines(path: Path) -> Iterable[str]:
+def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeError) as problem:

@@ -122,7 +122,7 @@ def compare(
 
 def _tables(data: str, covariance: Path | None) -> dict[str, measurements.FluxPower]:
     """Those of the power of the flux that are named; none of the thermal state."""
-    if data.endswith(".csv"):
+    if data.lower().endswith(".csv"):
         path = Path(data)
         return {path.stem: read_flux_power(path, covariance)}
     if covariance is not None:
