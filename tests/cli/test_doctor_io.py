@@ -15,6 +15,7 @@ from sidestream.launch.launcher import find_program
 GOOD = {"files": 2, "writes": 5, "bytes_written": 4e7, "write_sizes": {"<100": 1, "4M-10M": 4}, "verify_s": 0.0}
 SMALL = {"files": 4, "writes": 400, "bytes_written": 4e6, "write_sizes": {"10K-100K": 390, "1K-10K": 10}}
 MANY = {"files": 4000, "writes": 4000, "bytes_written": 4e9, "write_sizes": {"1M-4M": 4000}}
+WITHIN = GOOD | {"unaligned": 4}
 SLOW = GOOD | {"verify_s": 0.4}
 
 
@@ -37,6 +38,7 @@ CASES = {
     "small": ("automatic", output(SMALL), 'method = "aggregated" in [output.checkpoint]'),
     "independent": ("mpiio-independent", output(GOOD), 'method = "engine" in [output.checkpoint]'),
     "many files": ("automatic", output(MANY, "nyx"), "files = 1 in [output.checkpoint]"),
+    "unaligned": ("automatic", output(WITHIN, "flash-netcdf"), 'format = "sidestream" in [output.checkpoint]'),
     "fallback": ("hdf5-collective", FALLEN, 'method = "engine" in [output.checkpoint]'),
     "read back": ("hdf5-collective", output(SLOW), 'method = "engine" in [output.checkpoint]'),
 }
@@ -60,6 +62,12 @@ def test_each_problem_is_named_with_its_option(problem: str, tmp_path: Path, sid
 @pytest.mark.parametrize("method", ["automatic", "engine", "aggregated"])
 def test_files_that_are_written_well_have_no_problem(method: str, tmp_path: Path, sidestream: CommandLine) -> None:
     write(tmp_path / "run", f'[output.checkpoint]\nmethod = "{method}"\n', output(GOOD))
+
+    assert json.loads(sidestream("doctor-io", "run", "--json").stdout) == []
+
+
+def test_a_few_tables_within_a_block_are_no_problem(tmp_path: Path, sidestream: CommandLine) -> None:
+    write(tmp_path / "run", "[output.checkpoint]\nevery = 1\n", output(GOOD | {"unaligned": 2}, "nyx"))
 
     assert json.loads(sidestream("doctor-io", "run", "--json").stdout) == []
 

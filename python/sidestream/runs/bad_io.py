@@ -19,6 +19,7 @@ FEW_SMALL, SMALL_SHARE = 16, 0.5
 MANY_FILES, SMALL_FILE_BYTES = 64, 4 << 20
 READ_BACK_SHARE = 0.1
 ALIGNMENT_BYTES, LARGE_BYTES = 4096, 1 << 20
+LARGE_WRITE_BYTES, UNALIGNED_SHARE = 100 << 10, 0.5
 WITH_FILES = ("nyx", "files")
 
 
@@ -152,7 +153,7 @@ def _many_files(outputs: Outputs, _: Path) -> Iterator[Finding]:
 
 
 def _unaligned(outputs: Outputs, folder: Path) -> Iterator[Finding]:
-    """Large arrays that begin within a block of the file system: looked for in the newest file that is there."""
+    """Large arrays that begin within a block of the file system, in the newest HDF5 file that is there; else writes."""
     names = [Path(str(event.get("path", ""))) for event in reversed(outputs.written)]
     there = (path for name in names if (path := _place_in(folder, name)).is_file())
     newest = next(there, None)
@@ -161,6 +162,12 @@ def _unaligned(outputs: Outputs, folder: Path) -> Iterator[Finding]:
     if newest and wrong:
         seen = f"{len(wrong)} of {len(arrays)} large arrays of {newest.name} begin within a block, `{wrong[0]}` first"
         yield Finding("unaligned", outputs.table, seen, _set(outputs, 'format = "sidestream"'), 1)
+    writes, unaligned = outputs.total("writes"), outputs.total("unaligned")
+    is_large = outputs.total("bytes_written") >= LARGE_WRITE_BYTES * writes
+    if not arrays and is_large and unaligned > UNALIGNED_SHARE * writes:
+        count = len(outputs.written)
+        seen = f"{unaligned / count:.0f} of {writes / count:.0f} writes a file begin within a block of the file system"
+        yield Finding("unaligned", outputs.table, seen, _set(outputs, 'format = "sidestream"'), count)
 
 
 def _place_in(folder: Path, path: Path) -> Path:
