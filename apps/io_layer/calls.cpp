@@ -114,7 +114,7 @@ ssize_t watched_read(int descriptor, off_t offset, const F& real) {
   const std::int64_t start_ns = Model::now_ns();
   const ssize_t done = real();
   const std::int64_t took_ns = Model::now_ns() - start_ns;
-  if (done <= 0) return done;
+  if (done < 0) return done;
   const std::optional<std::string> path = layer().watched(descriptor);
   if (!path) return done;
   struct stat status {};
