@@ -1,6 +1,7 @@
-"""The way of ENZO's own files, as the slides on its I/O have it: the root grid comes together on a rank, and each grid is
-a serial file of its owner, in HDF4 as there and in HDF5, in turns. Grids, fields and particles are those of `sidestream
-bench io --case enzo`. Every file is read back and compared. Prints one JSON object: seconds of the slowest rank of each
+"""ENZO's own files, as the slides on its I/O have them, in HDF4 and in HDF5, in turns.
+
+The root grid comes together on a rank, and each grid is a serial file of its owner. Grids, fields and particles are
+those of `sidestream bench io --case enzo`. Every file is read back and compared. Prints one JSON object: seconds of the slowest rank of each
 repetition, and how many times as long HDF4 takes.
 
     pip install pyhdf

@@ -1,4 +1,4 @@
-"""What the layer between programs and files counts, beside logs of Darshan: the accesses that it has traced, made again."""
+"""What the layer between programs and files counts, beside logs of Darshan whose accesses are made again."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_layer_counts_what_darshan_has_counted(log: dict[str, Any], tmp_path
             ours = (counts["sequential_reads"], counts["consecutive_reads"])
             assert ours == (theirs["SEQ_READS"], theirs["CONSEC_READS"])
             exact += 1
-        if theirs["FILE_ALIGNMENT"] == os.stat(folder / f"file{number}").st_blksize:
+        if theirs["FILE_ALIGNMENT"] == (folder / f"file{number}").stat().st_blksize:
             assert counts["unaligned"] == theirs["FILE_NOT_ALIGNED"]
             aligned += 1
     if log["log"] == "dxt":
