@@ -34,11 +34,13 @@ std::pair<std::uint_least32_t, std::uint_least32_t> position(const TomlValue& va
   return {location.line(), location.column()};
 }
 
+constexpr const char* too_many_digits = "the whole number has too many digits";
+
 // The parser gives numbers that do not fit the nearest one that does.
 std::int64_t whole_number(const TomlValue& value, const std::string& where) {
   const std::int64_t number = value.as_integer();
   if (number == std::numeric_limits<std::int64_t>::max() || number == std::numeric_limits<std::int64_t>::min())
-    throw Error("the whole number has too many digits", where, "18 digits are the most");
+    throw Error(too_many_digits, where, "18 digits are the most");
   return number;
 }
 
@@ -267,7 +269,8 @@ void override_key(Node& root, const std::string& assignment) {
   Node value;
   try {
     value = *parse_toml("value = " + text, source).find("value");
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.message() == too_many_digits) throw Error(error.message(), source + ", key `" + key + "`", error.hint());
     value = Node(text);
   }
   Node* table = &root;

@@ -160,6 +160,26 @@ def test_of_a_copy_that_was_killed_only_the_rest_travels(run: Path, sidestream: 
     assert sidestream("archive", "verify", f"store:{there}").returncode == 0
 
 
+def test_an_archive_that_is_still_arriving_is_told_as_such(run: Path, sidestream: CommandLine) -> None:
+    there = run.parent / "there"
+    archived(sidestream, run, there)
+    (there / ".arriving").mkdir()
+    (there / "plt00007/Header").unlink()
+
+    whole = sidestream("verify", there)
+    (there / "manifest.json").rename(there / "manifest")
+    before_the_first_part = sidestream("archive", "verify", there)
+    (there / "manifest").rename(there / "manifest.json")
+    archived(sidestream, run, there)
+
+    for done in (whole, before_the_first_part):
+        assert done.returncode == 1
+        assert "the run is still arriving here" in done.stderr, done.stderr
+        assert "damaged" not in done.stdout + done.stderr
+    assert "arriving" not in sidestream("verify", there).stderr
+    assert sidestream("archive", "verify", there).returncode == 0
+
+
 def test_a_machine_that_is_not_reached_is_told_of_at_once(run: Path, sidestream: CommandLine, link: Path) -> None:
     (run.parent / "programs/ssh").write_text("#!/bin/sh\necho 'ssh: No route to host' >&2\nexit 255\n")
 

@@ -311,6 +311,33 @@ def test_what_enormous_runs_would_take_is_told_within_a_second(cells: int, place
         assert 2 * bytes_each * cells**3 / 2**30 < told < 60 * bytes_each * cells**3 / 2**30
 
 
+@pytest.mark.parametrize("example", ["sedov_2d", "forced_turbulence", "cylinder", "sphere"])
+def test_refused_runs_of_every_kind_are_told_with_their_size(example: str) -> None:
+    depth = 1 if example in ("sedov_2d", "cylinder") else 49152
+    words = ["--check", "--set", f"mesh.cells=[393216,393216,{depth}]"]
+
+    done = subprocess.run(
+        [str(find_program()), f"examples/{example}.toml", *words],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 2
+    assert "note: such a run takes about " in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("cells", ["[99999999999999999999,16,1]", "[16,-9223372036854775809,1]"])
+def test_whole_numbers_beyond_64_bits_are_told_as_such(cells: str, place: Path) -> None:
+    words = [str(find_program()), "box.toml", "--check", "--set", f"mesh.cells={cells}"]
+
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True)
+
+    assert done.returncode == 2
+    assert "too many digits" in done.stderr
+    assert "key `mesh.cells`" in done.stderr and "18 digits are the most" in done.stderr
+
+
 def test_a_refusal_of_what_fits_here_tells_no_size(place: Path) -> None:
     words = [str(find_program()), "box.toml", "--check", "--ranks", "2", "--set", "mesh.colour=3"]
 

@@ -466,3 +466,24 @@ def test_a_file_that_is_cut_says_so_though_nothing_tells_what_it_was(tmp_path: P
     cut.write_bytes(whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:])
     with pytest.raises(sidestream.Error, match="the checksum of the file's tables is wrong"):
         sidestream.open(cut)
+
+
+@pytest.mark.parametrize("block_bytes", [512, 4096])
+def test_hdf5_behind_a_user_block_is_opened(block_bytes: int, tmp_path: Path) -> None:
+    plain = Path(__file__).parents[1] / "data" / "chk00050.hdf5_chk"
+    with h5py.File(plain) as source, h5py.File(tmp_path / "other", "w", userblock_size=block_bytes) as target:
+        for name in source:
+            if "sidestream" not in name and name != "commit record":
+                source.copy(name, target)
+    with (tmp_path / "other").open("r+b") as file:
+        file.write(b"#! what others put before")
+
+    with pytest.warns(UserWarning, match="checksums are lost"):
+        opened = sidestream.open(tmp_path / "other")
+
+    assert opened.format == "flash"
+    name = opened.fields[0]
+    assert np.array_equal(opened[name], sidestream.open(plain)[name])
+    (tmp_path / "cut").write_bytes((tmp_path / "other").read_bytes()[:-5000])
+    with pytest.raises(sidestream.Error, match="the file is truncated: it is HDF5 of"):
+        sidestream.open(tmp_path / "cut")

@@ -28,8 +28,20 @@ class Verdict:
 
 
 def verify(place: Place) -> tuple[Manifest, list[Verdict]]:
-    """Reads every file of an archive where it lies and compares it with the manifest; nothing is fetched."""
+    """Reads every file of an archive where it lies and compares it with the manifest; nothing is fetched.
+
+    Of one that is arriving, files that the manifest tells otherwise meanwhile are looked at again.
+    """
     manifest = manifest_of(place)
+    while True:
+        verdicts = _verdicts(place, manifest)
+        newer = manifest_of(place)
+        if newer.written == manifest.written or all(verdict.is_good for verdict in verdicts):
+            return manifest, verdicts
+        manifest = newer
+
+
+def _verdicts(place: Place, manifest: Manifest) -> list[Verdict]:
     names = [file.name for part in manifest.parts.values() for file in part.files]
     sizes, checksums = place.sizes(names), place.checksums(names)
 
@@ -37,7 +49,7 @@ def verify(place: Place) -> tuple[Manifest, list[Verdict]]:
         found = {file.name: _fault(file, sizes, checksums) for file in part.files}
         return {name: fault for name, fault in found.items() if fault}
 
-    return manifest, [Verdict(part, faults(part)) for part in manifest.parts.values()]
+    return [Verdict(part, faults(part)) for part in manifest.parts.values()]
 
 
 def get(place: Place, wanted: Sequence[str], target: Path) -> list[Part]:

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ..error import Error
-from .place import Place
+from .place import ARRIVING, Place
 
 NAME = "manifest.json"
 VERSION = 1
@@ -93,9 +93,22 @@ def read_manifest(place: Place) -> Manifest | None:
 def manifest_of(place: Place) -> Manifest:
     """That of an archive, which has to be there."""
     found = read_manifest(place)
+    if found is None and is_arriving(place):
+        raise still_arriving(place)
     if found is None:
         raise Error("there is no archive", place, "`sidestream archive RUN DEST` makes one")
     return found
+
+
+def is_arriving(place: Place) -> bool:
+    """Whether a copy is under way there, or was cut."""
+    return ARRIVING in place.names()
+
+
+def still_arriving(place: object) -> Error:
+    """The error for a place that has not all of a run yet."""
+    hint = "look again when the copy has ended; where it was cut, `sidestream archive RUN DEST` sends the rest"
+    return Error("the run is still arriving here: not all of it is there yet", place, hint)
 
 
 def date_of(seconds: float) -> str:

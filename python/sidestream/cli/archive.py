@@ -112,7 +112,8 @@ def list_(dest: Dest, as_json: Json = False) -> None:
 def verify(dest: Dest, as_json: Json = False) -> None:
     """Check every file of an archive where it lies: nothing but its manifest is fetched.
 
-    Exit code 1 means that a file is damaged, cut or lost, or that the run was not archived to its end.
+    Exit code 1 means that a file is damaged, cut or lost, or that the run is still arriving or was not archived to its
+    end.
 
     \b
     Examples:
@@ -120,6 +121,7 @@ def verify(dest: Dest, as_json: Json = False) -> None:
       sidestream archive verify /tape/demo --json
     """
     from ..archive import checking
+    from ..archive.manifest import is_arriving, still_arriving
     from ..archive.place import place_of
 
     place = place_of(dest)
@@ -137,6 +139,8 @@ def verify(dest: Dest, as_json: Json = False) -> None:
         names = ", ".join(verdict.part.name for verdict in damaged[:5])
         hint = "where the run is still there, remove these files from the archive, and archive it again"
         raise Error(f"{len(damaged)} of {len(verdicts)} parts cannot be trusted", f"{place}: {names}", hint)
+    if is_arriving(place):
+        raise still_arriving(place)
     if not manifest.is_complete:
         raise Error("the run was not archived to its end", place, "`sidestream archive RUN DEST` sends the rest")
 

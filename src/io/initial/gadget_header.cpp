@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <initializer_list>
 
+#include "io/containers/hdf5/hdf5_signature.hpp"
 #include "io/formats/flash/flash_units.hpp"
 #include "io/initial/paths.hpp"
 #include "sidestream/core/error.hpp"
@@ -143,12 +142,7 @@ double comoving_energy_factor(const Hdf5Reader& file, const std::string& dataset
 }
 
 bool is_hdf5(const std::string& path) {
-  constexpr std::array<char, 8> signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
-  if (!is_file(path)) return false;
-  const InputFile file(path);
-  if (file.size_bytes() < static_cast<std::int64_t>(signature.size())) return false;
-  const std::vector<std::byte> bytes = file.bytes(0, signature.size());
-  return std::memcmp(bytes.data(), signature.data(), signature.size()) == 0;
+  return is_file(path) && begin_of_hdf5(InputFile(path)).has_value();
 }
 
 }  // namespace sidestream::io

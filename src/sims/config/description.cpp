@@ -118,7 +118,9 @@ std::string size_of_refused(const core::Node& root, bool begins_anew) {
       ratio *= static_cast<double>(mesh.cells[axis]) / cells[axis];
     }
     core::override_key(smaller, fmt::format("mesh.cells=[{}]", fmt::join(cells, ", ")));
-    if (root.find("amr") != nullptr) core::override_key(smaller, "amr.max_level=0");
+    std::erase_if(std::get<core::Node::Members>(smaller.value()), [](const auto& member) {  // what lies in cells
+      return member.first == "amr" || member.first == "refine" || member.first == "barrier";
+    });
     const RunConfig config = read_run(smaller, begins_anew);
     return ratio * config.plan->memory_bytes() > core::available_memory_bytes() ? size_in_words(config, ratio) : "";
   } catch (const core::Error&) {

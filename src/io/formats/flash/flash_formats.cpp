@@ -1,11 +1,13 @@
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "io/containers/hdf5/hdf5_input.hpp"
 #include "io/containers/hdf5/hdf5_inside.hpp"
+#include "io/containers/hdf5/hdf5_signature.hpp"
 #include "io/disk/file_parts.hpp"
 #include "io/formats/flash/flash_format.hpp"
 #include "io/formats/flash/flash_source.hpp"
@@ -67,12 +69,13 @@ bool has_name(const Member& member, const std::string& path) {
 }
 
 Container container_of(const std::string& path) {
-  std::array<std::byte, 4> magic{};
+  constexpr std::string_view of_netcdf = "CDF";
   const InputFile file(path);
-  if (file.size_bytes() < 4) return Container::raw;
-  file.read(0, magic);
-  const std::string_view text(reinterpret_cast<const char*>(magic.data()), magic.size());
-  return text.substr(1) == "HDF" ? Container::hdf5 : text.starts_with("CDF") ? Container::netcdf : Container::raw;
+  std::string magic(of_netcdf.size(), '\0');
+  if (file.size_bytes() < std::ssize(magic)) return Container::raw;
+  file.read(0, std::as_writable_bytes(std::span(magic)));
+  if (magic == of_netcdf) return Container::netcdf;
+  return begin_of_hdf5(file) ? Container::hdf5 : Container::raw;
 }
 
 std::unique_ptr<FlashSource> open_source(Container container, const std::string& path) {

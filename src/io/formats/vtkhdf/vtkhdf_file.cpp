@@ -12,6 +12,7 @@
 #include "io/arrays/stored_reals.hpp"
 #include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "io/containers/hdf5/hdf5_inside.hpp"
+#include "io/containers/hdf5/hdf5_signature.hpp"
 #include "io/content/block_copy.hpp"
 #include "io/disk/commit_record.hpp"
 #include "io/formats/metadata.hpp"
@@ -260,14 +261,9 @@ std::vector<double> VtkhdfFile::read_box(std::size_t field, int level, std::int3
 
 bool is_vtkhdf_file(const std::string& path) {
   try {
-    constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
     std::error_code nowhere;
     if (!std::filesystem::is_regular_file(path, nowhere)) return false;
-    const InputFile bytes(path);
-    std::string head(signature.size(), '\0');
-    if (bytes.size_bytes() < static_cast<std::int64_t>(head.size())) return false;
-    bytes.read(0, std::as_writable_bytes(std::span(head)));
-    if (head != signature) return false;
+    if (!begin_of_hdf5(InputFile(path))) return false;
     check_commit_record(path);
     const Hdf5Reader file(path);
     return file.has("VTKHDF") &&
