@@ -1,8 +1,8 @@
 """ENZO's own files, as the slides on its I/O have them, in HDF4 and in HDF5, in turns.
 
 The root grid comes together on a rank, and each grid is a serial file of its owner. Grids, fields and particles are
-those of `sidestream bench io --case enzo`. Every file is read back and compared. Prints one JSON object: seconds of the slowest rank of each
-repetition, and how many times as long HDF4 takes.
+those of `sidestream bench io --case enzo`. Every file is read back and compared. Prints one JSON
+object: seconds of the slowest rank of each repetition, and how many times as long HDF4 takes.
 
     pip install pyhdf
     mpirun -n 4 python bench/hdf4_grids.py --size AMR64 --folder /scratch
