@@ -1,17 +1,12 @@
 #include "io/containers/hdf5/hdf5_input.hpp"
 
-#if __has_include(<H5FDdevelop.h>)
-#include <H5FDdevelop.h>
-#endif
-
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <span>
 
+#include "io/containers/hdf5/hdf5_driver.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 
@@ -26,13 +21,6 @@ struct OpenInput {
   haddr_t allocated = 0;
 };
 
-OpenInput& input_of(H5FD_t* file) {
-  return *reinterpret_cast<OpenInput*>(file);
-}
-const OpenInput& input_of(const H5FD_t* file) {
-  return *reinterpret_cast<const OpenInput*>(file);
-}
-
 // What HDF5 was told as a mere failure of its driver.
 thread_local std::optional<core::Error> input_problem;
 
@@ -46,12 +34,12 @@ H5FD_t* open_input(const char* name, unsigned, hid_t, haddr_t) {
 }
 
 herr_t close_input(H5FD_t* base) {
-  delete &input_of(base);
+  delete &driven<OpenInput>(base);
   return 0;
 }
 
 herr_t read_input(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t offset, std::size_t bytes, void* out) {
-  const InputFile& input = input_of(base).input;
+  const InputFile& input = driven<OpenInput>(base).input;
   const std::span<std::byte> all(static_cast<std::byte*>(out), bytes);
   // HDF5 looks for more of a header than there may be.
   const auto begin = std::min(static_cast<std::int64_t>(offset), input.size_bytes());
@@ -67,7 +55,7 @@ herr_t read_input(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t offset, std::size_t b
 }
 
 std::string full_name(const H5FD_t* file) {
-  return std::filesystem::absolute(input_of(file).input.path()).lexically_normal().string();
+  return std::filesystem::absolute(driven<OpenInput>(file).input.path()).lexically_normal().string();
 }
 
 int compare_inputs(const H5FD_t* one, const H5FD_t* other) {
@@ -78,40 +66,16 @@ herr_t refuse_to_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const v
   return -1;
 }
 
-herr_t tell_features_of_input(const H5FD_t*, unsigned long* flags) {
-  if (flags != nullptr) *flags = H5FD_FEAT_AGGREGATE_METADATA;
-  return 0;
-}
-
 H5FD_class_t input_driver() {
-  H5FD_class_t driver{};
-#ifdef H5FD_CLASS_VERSION
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(H5_VFD_RESERVED + 1);
-#endif
-  driver.name = "sidestream_input";
-  driver.maxaddr = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());
-  driver.fc_degree = H5F_CLOSE_WEAK;
+  H5FD_class_t driver = driver_of<OpenInput>("sidestream_input", 1);
   driver.open = open_input;
   driver.close = close_input;
   driver.cmp = compare_inputs;
-  driver.query = tell_features_of_input;
-  driver.get_eoa = [](const H5FD_t* file, H5FD_mem_t) { return input_of(file).allocated; };
-  driver.set_eoa = [](H5FD_t* file, H5FD_mem_t, haddr_t end) {
-    input_of(file).allocated = end;
-    return herr_t{0};
-  };
   driver.get_eof = [](const H5FD_t* file, H5FD_mem_t) {
-    return static_cast<haddr_t>(input_of(file).input.size_bytes());
-  };
-  driver.get_handle = [](H5FD_t* file, hid_t, void** handle) {
-    *handle = file;
-    return herr_t{0};
+    return static_cast<haddr_t>(driven<OpenInput>(file).input.size_bytes());
   };
   driver.read = read_input;
   driver.write = refuse_to_write;
-  constexpr H5FD_mem_t map[] = H5FD_FLMAP_DICHOTOMY;
-  std::memcpy(driver.fl_map, map, sizeof map);
   return driver;
 }
 
@@ -139,7 +103,7 @@ FileHandle open_hdf5_quietly(const std::string& path) {
 std::int64_t size_bytes_of(hid_t file) {
   void* handle = nullptr;
   check_hdf5(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "H5Fget_vfd_handle");
-  return input_of(static_cast<H5FD_t*>(handle)).input.size_bytes();
+  return driven<OpenInput>(static_cast<H5FD_t*>(handle)).input.size_bytes();
 }
 
 }  // namespace sidestream::io

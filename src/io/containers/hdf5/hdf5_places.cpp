@@ -3,14 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#if __has_include(<H5FDdevelop.h>)
-#include <H5FDdevelop.h>
-#endif
-
 #include <cerrno>
-#include <cstring>
-#include <limits>
 
+#include "io/containers/hdf5/hdf5_driver.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -25,13 +20,6 @@ struct File {
   std::vector<std::int64_t>* chunks = nullptr;  // where they are told; null: nothing is left out
 };
 
-File& of(H5FD_t* file) {
-  return *reinterpret_cast<File*>(file);
-}
-const File& of(const H5FD_t* file) {
-  return *reinterpret_cast<const File*>(file);
-}
-
 H5FD_t* open_file(const char* name, unsigned, hid_t, haddr_t) {
   const int descriptor = ::open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return nullptr;
@@ -41,7 +29,7 @@ H5FD_t* open_file(const char* name, unsigned, hid_t, haddr_t) {
 }
 
 herr_t close_file(H5FD_t* base) {
-  File* const file = &of(base);
+  File* const file = &driven<File>(base);
   const int status = ::close(file->descriptor);
   delete file;
   return status;
@@ -50,7 +38,7 @@ herr_t close_file(H5FD_t* base) {
 herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t offset, std::size_t bytes, void* out) {
   auto* to = static_cast<char*>(out);
   while (bytes > 0) {
-    const ssize_t count = ::pread(of(base).descriptor, to, bytes, static_cast<off_t>(offset));
+    const ssize_t count = ::pread(driven<File>(base).descriptor, to, bytes, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return -1;
     if (count == 0) {
@@ -65,7 +53,7 @@ herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t offset, std::size_t by
 }
 
 herr_t write_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t offset, std::size_t bytes, const void* data) {
-  File& file = of(base);
+  File& file = driven<File>(base);
   file.end = std::max<haddr_t>(file.end, offset + bytes);
   if (file.chunks != nullptr && type == H5FD_MEM_DRAW) {
     file.chunks->push_back(static_cast<std::int64_t>(offset));
@@ -84,42 +72,18 @@ herr_t write_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t offset, std::siz
 }
 
 herr_t truncate_file(H5FD_t* base, hid_t, hbool_t) {
-  of(base).end = of(base).allocated;
-  return ::ftruncate(of(base).descriptor, static_cast<off_t>(of(base).allocated));
-}
-
-herr_t tell_features(const H5FD_t*, unsigned long* flags) {
-  if (flags != nullptr) *flags = H5FD_FEAT_AGGREGATE_METADATA;
-  return 0;
+  driven<File>(base).end = driven<File>(base).allocated;
+  return ::ftruncate(driven<File>(base).descriptor, static_cast<off_t>(driven<File>(base).allocated));
 }
 
 H5FD_class_t driver_class() {
-  H5FD_class_t driver{};
-#ifdef H5FD_CLASS_VERSION
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(H5_VFD_RESERVED);
-#endif
-  driver.name = "sidestream_places";
-  driver.maxaddr = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());
-  driver.fc_degree = H5F_CLOSE_WEAK;
+  H5FD_class_t driver = driver_of<File>("sidestream_places", 0);
   driver.open = open_file;
   driver.close = close_file;
-  driver.query = tell_features;
-  driver.get_eoa = [](const H5FD_t* file, H5FD_mem_t) { return of(file).allocated; };
-  driver.set_eoa = [](H5FD_t* file, H5FD_mem_t, haddr_t end) {
-    of(file).allocated = end;
-    return herr_t{0};
-  };
-  driver.get_eof = [](const H5FD_t* file, H5FD_mem_t) { return of(file).end; };
-  driver.get_handle = [](H5FD_t* file, hid_t, void** handle) {
-    *handle = file;
-    return herr_t{0};
-  };
+  driver.get_eof = [](const H5FD_t* file, H5FD_mem_t) { return driven<File>(file).end; };
   driver.read = read_file;
   driver.write = write_file;
   driver.truncate = truncate_file;
-  constexpr H5FD_mem_t map[] = H5FD_FLMAP_DICHOTOMY;
-  std::memcpy(driver.fl_map, map, sizeof map);
   return driver;
 }
 
@@ -133,11 +97,11 @@ void give_places_only(hid_t access) {
 
 PlacedChunks::PlacedChunks(hid_t file) {
   check_hdf5(H5Fget_vfd_handle(file, H5P_DEFAULT, &file_), "H5Fget_vfd_handle");
-  of(static_cast<H5FD_t*>(file_)).chunks = &places_;
+  driven<File>(static_cast<H5FD_t*>(file_)).chunks = &places_;
 }
 
 PlacedChunks::~PlacedChunks() {
-  of(static_cast<H5FD_t*>(file_)).chunks = nullptr;
+  driven<File>(static_cast<H5FD_t*>(file_)).chunks = nullptr;
 }
 
 }  // namespace sidestream::io
