@@ -81,6 +81,17 @@ TEST_F(ReadAhead, BringsTheSamePlacesOfTheNextFile) {
   EXPECT_EQ(cached_share(longer, 8 * mib, 8 * mib), 0.0);
 }
 
+TEST_F(ReadAhead, AsksForNoMoreThanThereIsRoomFor) {
+  const std::string now = cold("a", 4 * mib), next = cold("b", 4 * mib);
+  if (now.empty() || next.empty()) GTEST_SKIP() << "the file system keeps all files in memory";
+  const io::ReadAhead ahead(now, next, mib);
+
+  for (const std::int64_t place : {0, 2}) io::InputFile(now).bytes(place * mib, mib);
+
+  EXPECT_TRUE(is_there_soon(next, 0, mib));
+  EXPECT_EQ(cached_share(next, 2 * mib, mib), 0.0);
+}
+
 TEST_F(ReadAhead, LeavesAloneWhatIsNotThereAndWhoReadsIt) {
   const std::string path = folder_ + "/a";
   io::write_file_atomically(path, "0123456789");

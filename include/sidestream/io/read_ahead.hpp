@@ -12,8 +12,9 @@ namespace sidestream::io {
 /// left to who reads it. Lives at most as long as the one that was there before.
 class ReadAhead {
  public:
-  /// Nothing is asked for where `next` is empty.
-  ReadAhead(std::string now, std::string next);
+  /// Nothing is asked for where `next` is empty, and nothing more than `most_bytes`: who is asked for more than fits into
+  /// memory reads all of it twice.
+  ReadAhead(std::string now, std::string next, std::int64_t most_bytes = quarter_of_memory_of_a_core());
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
 
@@ -21,6 +22,7 @@ class ReadAhead {
   void note(const std::string& path, std::int64_t size_bytes, std::int64_t offset, std::int64_t bytes);
   /// That of this thread; null: none.
   static ReadAhead* current();
+  static std::int64_t quarter_of_memory_of_a_core();
 
  private:
   struct File {
@@ -30,6 +32,7 @@ class ReadAhead {
   const File& opened(const std::string& path);
 
   std::string now_, next_;
+  std::int64_t left_bytes_;
   std::map<std::string, File> files_;
   ReadAhead* before_;
 };

@@ -17,8 +17,15 @@ constexpr std::size_t most_files = 64;  // open at a time
 
 }  // namespace
 
-ReadAhead::ReadAhead(std::string now, std::string next)
-    : now_(std::move(now)), next_(std::move(next)), before_(std::exchange(of_this_thread, this)) {}
+ReadAhead::ReadAhead(std::string now, std::string next, std::int64_t most_bytes)
+    : now_(std::move(now)),
+      next_(std::move(next)),
+      left_bytes_(most_bytes),
+      before_(std::exchange(of_this_thread, this)) {}
+
+std::int64_t ReadAhead::quarter_of_memory_of_a_core() {
+  return ::sysconf(_SC_PHYS_PAGES) / ::sysconf(_SC_NPROCESSORS_ONLN) * ::sysconf(_SC_PAGESIZE) / 4;
+}
 
 ReadAhead::~ReadAhead() {
   of_this_thread = before_;
@@ -47,7 +54,10 @@ void ReadAhead::note(const std::string& path, std::int64_t size_bytes, std::int6
   const double ratio = static_cast<double>(file.size_bytes) / static_cast<double>(size_bytes);
   const auto in_next = [ratio](std::int64_t place) { return std::llround(static_cast<double>(place) * ratio); };
   const off_t begin = in_next(offset);
-  ::posix_fadvise(file.descriptor, begin, in_next(offset + bytes) - begin, POSIX_FADV_WILLNEED);
+  const std::int64_t wanted = in_next(offset + bytes) - begin;
+  if (wanted > left_bytes_) return;
+  left_bytes_ -= wanted;
+  ::posix_fadvise(file.descriptor, begin, wanted, POSIX_FADV_WILLNEED);
 }
 
 }  // namespace sidestream::io
