@@ -10,12 +10,13 @@ namespace {
 
 struct Case {
   std::string format, method;
+  int files = 0;  // parts; 0: one file
 };
 
 // Where not all calls are tried: of formats that one writer makes, the first stands for the others; those of many files
 // have one method each.
 bool is_for_another(const Case& other) {
-  const auto& [format, method] = other;
+  const auto& [format, method, files] = other;
   return !test::tries_all() &&
          (format == "flash" || format == "flash-5d" || format == "flash-netcdf-5d" ||
           (format == "enzo" && method == "aggregated") || (format == "enzo-hdf5" && method == "engine"));
@@ -30,11 +31,13 @@ std::vector<Case> cases() {
       if (std::ranges::find(format.methods, own) != format.methods.end()) all.push_back({format.name, own});
   }
   std::erase_if(all, is_for_another);
+  all.push_back({"sidestream", "engine", 2});
   return all;
 }
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   std::string name = info.param.format + "_" + info.param.method;
+  if (info.param.files > 0) name += "_in_parts";
   std::ranges::replace_if(
       name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
@@ -47,6 +50,7 @@ class CheckpointFaultsTest : public testing::TestWithParam<Case> {
   test::Sweep sweep() {
     io::WriteOptions options;
     options.method = GetParam().method;
+    options.files = GetParam().files;
     return {comm_,
             folder_,
             {[this](int generation) { return path(generation); },
