@@ -170,9 +170,9 @@ Case plain(const comm::Communicator& comm, const Workload& workload, const Readi
   const auto work = [&comm, path, bytes](bool) {
     const io::AccessStatistics before = io::reads_so_far();
     const io::InputFile file(path);
-    std::vector<std::byte> piece(large_piece);
-    const std::int64_t end = bytes * (comm.rank() + 1) / comm.size();
-    for (std::int64_t place = bytes * comm.rank() / comm.size(); place < end;) {
+    const std::int64_t begin = bytes * comm.rank() / comm.size(), end = bytes * (comm.rank() + 1) / comm.size();
+    std::vector<std::byte> piece(std::min(large_piece, static_cast<std::size_t>(end - begin)));
+    for (std::int64_t place = begin; place < end;) {
       const auto now = std::min<std::int64_t>(end - place, std::ssize(piece));
       file.read(place, std::span(piece).first(static_cast<std::size_t>(now)));
       place += now;
