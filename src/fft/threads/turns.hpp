@@ -27,7 +27,8 @@ class Turns {
   /// Calls `is_done` turn by turn until it says so.
   template <typename F>
   void take_until(F is_done) {
-    for (bool done = false; !done;) {
+    bool done = false;
+    while (!done) {
       take([&] { done = is_done(); });
       if (!done) std::this_thread::yield();
     }
