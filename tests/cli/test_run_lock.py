@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +15,10 @@ import pytest
 
 import sidestream
 from calls import command
+from processes import descendants
 from sidestream.attack.subjects import expect_back, newest_committed
 from sidestream.launch.launcher import find_program
+from sidestream.runs.lock import is_held
 from test_faults import CONFIG, LONG, Place, finish, ranks_of, wait_for_a_checkpoint
 
 FOR_HOURS = (*LONG, "--set", "cosmology.largest_expansion=1e-5")
@@ -111,6 +114,29 @@ def test_ranks_end_with_their_launcher_and_let_the_folder_go(place: Place, going
 
     wait_for(lambda: not any(map(lives, ranks)))
     assert sidestream.open(place.folder / "run").status == "aborted"
+
+
+def test_with_the_processes_of_a_command_that_are_killed_its_run_ends(place: Place) -> None:
+    words = [sys.executable, "-m", "sidestream", "run", "box.toml", "-n", "2", "--out", "run", *FOR_HOURS]
+    process = subprocess.Popen(
+        words, cwd=place.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    started: set[int] = set()
+    try:
+        wait_for_a_checkpoint(place.folder / "run", process)
+        started = descendants(process.pid)
+        assert len(started) >= 3, "the launcher and two ranks"
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+        end = time.monotonic() + END_S
+        while any(map(lives, started)) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not [pid for pid in started if lives(pid)]
+        assert not is_held(place.folder / "run")
+    finally:
+        for pid in [process.pid, *started]:
+            kill(pid)
 
 
 def test_a_rank_whose_launcher_died_ends_whatever_mpi_makes_of_it(place: Place) -> None:

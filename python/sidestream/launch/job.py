@@ -16,7 +16,7 @@ from types import FrameType
 from typing import IO
 
 from ..error import Error
-from .launcher import Launch
+from .launcher import Launch, ending_with_us
 
 GRACE_S = 60.0  # for the step in progress to end and the folder to be closed
 TERMINATE_S = 5.0  # between SIGTERM and SIGKILL
@@ -24,7 +24,10 @@ POLL_S = 0.1
 
 
 class Job:
-    """The launcher and its ranks, in a session of their own, so that signals reach them only through us."""
+    """The launcher and its ranks, in a session of their own, so that signals reach them only through us.
+
+    They end when we do, however that is.
+    """
 
     def __init__(self, launch: Launch, program: Path, keep_output: bool = False) -> None:
         self._program = str(program)
@@ -33,7 +36,7 @@ class Job:
         self._output: queue.SimpleQueue[str] | None = queue.SimpleQueue() if keep_output else None
         try:
             self._process = subprocess.Popen(
-                launch.command,
+                ending_with_us(launch.command),
                 env=launch.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -11,9 +11,11 @@ import re
 import resource
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from .. import console
@@ -37,6 +39,7 @@ LAUNCHED = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # what launcher
 OF_A_JOB = re.compile(
     r"PMIX_(?!MCA_)|OMPI_MCA_(ess|pmix|orte_launch|orte_ess_|orte_precondition)|OMPI_APP_CTX_|ORTE_SCHIZO"
 )
+_SETPRIV = ("setpriv", "--pdeathsig", "TERM", "--")
 JOB_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # how many ranks `mpirun` has started, of which a process is one
 TOLD_TO_RANKS = re.compile(
     r"PMIX_(?!MCA_)|PMI_|PRTE_(?!MCA_|ALLOW)|HYD[I_]|MPI_LOCAL|ORTE_SCHIZO|OMPI_(?!MCA_|ALLOW)"
@@ -151,6 +154,22 @@ def _refuse_small_files() -> None:
             f"{SHARED_SEGMENT_BYTES / 1024:.0f} KiB to start",
             hint="raise the limit: `ulimit -f unlimited`",
         )
+
+
+def ending_with_us(command: Sequence[str]) -> list[str]:
+    """The command of a process that is told to end when this one has ended, however that was: by `kill -9` too.
+
+    On Linux, where there is the `setpriv` of util-linux; elsewhere the command as it is.
+    """
+    return [*(_SETPRIV if _has_setpriv() else ()), *command]
+
+
+@cache
+def _has_setpriv() -> bool:
+    try:
+        return subprocess.run([*_SETPRIV, "true"], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+    except OSError:
+        return False
 
 
 def mpi_environment(base: Mapping[str, str], threads: int) -> dict[str, str]:

@@ -21,6 +21,7 @@ from ..runs.outputs import CHECKPOINT, outputs_in
 from ..runs.progress import EventTail, Progress
 from ..runs.run import Run
 from .job import POLL_S
+from .launcher import ending_with_us
 from .simulation import RunRequest, Verdict, check
 from .views import View, choose_view
 
@@ -173,7 +174,11 @@ def _start(request: SweepRequest, member: Member) -> _Going:
         command.append("--restart" if committed else "--overwrite")
     log = (request.family.folder / f"{member.name}.log").open("wb")
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        ending_with_us(command),
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     return _Going(member, process, log, EventTail(folder))
 
