@@ -40,24 +40,26 @@ def row(case: dict) -> list[str]:
     return cells
 
 
-def reading_row(case: dict) -> list[str]:
-    if "error" in case:
-        return [case["format"], "failed", *[""] * 5]
-    calls = case["calls"]
-    counts = [str(calls["reads"]), f"{calls['read_bytes'] / case['bytes']:.2f}"]
-    return [case["format"], *counts, milliseconds(case["seconds"]), *ratios(case, "seconds")]
+def reading_row(cold: dict, warm: dict) -> list[str]:
+    if "error" in cold or "error" in warm:
+        return [cold["format"], "failed", *[""] * 5]
+    calls = cold["calls"]
+    row = [cold["format"], str(calls["reads"]), f"{calls['read_bytes'] / cold['bytes']:.2f}"]
+    for case in (cold, warm):
+        row += [milliseconds(case["seconds"]), ratios(case, "seconds")[0]]
+    return row
 
 
 def reading_tables(report: dict) -> str:
-    titles = ["format", "reads", "bytes read over wanted", "ms, median (best)"]
-    titles += ["of disk", "of best peer", "of worst peer"]
+    titles = ["format", "reads", "bytes read over wanted", "cold: ms, median (best)", "of disk", "warm: ms", "of disk"]
     lines = []
-    where = f"{report['ranks']} ranks on {report['cores']} cores, {report['processor']}, {report['file_system']}"
-    for content in dict.fromkeys(case["content"] for case in report["cases"]):
-        cases = [case for case in report["cases"] if case["content"] == content]
-        lines += [f"\n**{content.capitalize()}**, {cases[0]['bytes'] / 1e6:.2f} MB, {where}\n"]
-        lines += ["| " + " | ".join(cells) + " |" for cells in (titles, ["---"] + ["---:"] * 6)]
-        lines += ["| " + " | ".join(reading_row(case)) + " |" for case in cases]
+    of = {(case["content"], case["format"]): case for case in report["cases"]}
+    formats = list(dict.fromkeys(case["format"] for case in report["cases"]))
+    for content in dict.fromkeys(case["content"].split(",")[0] for case in report["cases"]):
+        names = [f"{content}, {cache} cache" for cache in ("cold", "warm")]
+        rows = [reading_row(*(of[name, form] for name in names)) for form in formats if (names[0], form) in of]
+        lines += [f"\n**{content.capitalize()}**, {of[names[0], 'plain']['bytes'] / 1e6:.2f} MB\n"]
+        lines += ["| " + " | ".join(cells) + " |" for cells in (titles, ["---"] + ["---:"] * 6, *rows)]
     return "\n".join(lines)
 
 

@@ -54,7 +54,8 @@ inline Grid depths_line_by_line(const Gas& gas, const analysis::LineScales& scal
   Int3 lines = cells;
   lines[axis] = 1;
   core::for_each_cell(mesh::domain_of(lines), [&](int k, int j, int i) {
-    std::vector<double> n, v, t, work, depth(static_cast<std::size_t>(cells[axis]));
+    std::vector<double> n, v, t, depth(static_cast<std::size_t>(cells[axis]));
+    analysis::SharedRoom work;
     Int3 cell{i, j, k};
     for (cell[axis] = 0; cell[axis] < cells[axis]; ++cell[axis]) {
       n.push_back(gas.density(cell.z, cell.y, cell.x));

@@ -34,12 +34,14 @@ double sum(const Numbers& numbers) {
 }
 
 Numbers thermal(const Line& line, const LineScales& scales) {
-  Numbers work, depth(line.size());
+  Numbers depth(line.size());
+  SharedRoom work;
   thermal_optical_depth(line.cells(), scales, work, depth);
   return depth;
 }
 Numbers voigt(const Line& line, const LineScales& scales) {
-  Numbers work, depth(line.size());
+  Numbers depth(line.size());
+  SharedRoom work;
   voigt_optical_depth(line.cells(), scales, work, depth);
   return depth;
 }

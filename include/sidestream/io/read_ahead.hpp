@@ -12,8 +12,8 @@ namespace sidestream::io {
 /// left to who reads it. Lives at most as long as the one that was there before.
 class ReadAhead {
  public:
-  /// Nothing is asked for where `next` is empty, and nothing more than `most_bytes`: who is asked for more than fits into
-  /// memory reads all of it twice.
+  /// Nothing is asked for where `next` is empty, and nothing more than `most_bytes`: who is asked for more than fits
+  /// into memory reads all of it twice.
   ReadAhead(std::string now, std::string next, std::int64_t most_bytes = quarter_of_memory_of_a_core());
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;

@@ -21,7 +21,8 @@ Layout with_boxes(const Layout& grid, std::vector<Box> boxes, std::vector<std::i
 
 // The lines of a tile, and their optical depths.
 struct Room {
-  std::vector<double> density, velocity, temperature, depth, work;
+  std::vector<double> density, velocity, temperature, depth;
+  SharedRoom work;
 
   explicit Room(int pixels)
       : density(static_cast<std::size_t>(LineTile::most_lines * pixels)),
@@ -35,7 +36,7 @@ struct Room {
   }
 };
 
-void absorb(const Sightline& line, const LineScales& scales, Broadening broadening, std::vector<double>& work,
+void absorb(const Sightline& line, const LineScales& scales, Broadening broadening, SharedRoom& work,
             std::span<double> depth) {
   switch (broadening) {
     case Broadening::local:

@@ -173,7 +173,7 @@ double width_of(double temperature, const LineScales& scales) {
 }
 
 // What of a line lies beyond its end comes in again at its beginning.
-void fold(const std::vector<double>& unfolded, std::span<double> depth) {
+void fold(std::span<const double> unfolded, std::span<double> depth) {
   std::copy_n(unfolded.begin(), depth.size(), depth.begin());
   for (std::size_t p = depth.size(), to = 0; p < unfolded.size(); ++p, to = to + 1 == depth.size() ? 0 : to + 1)
     depth[to] += unfolded[p];
@@ -194,12 +194,12 @@ Window window_of(double centre, double width, std::int64_t pixels) {
 }
 
 template <bool has_wings>
-void broadened_optical_depth(const Sightline& cells, const LineScales& scales, std::vector<double>& work,
+void broadened_optical_depth(const Sightline& cells, const LineScales& scales, SharedRoom& room,
                              std::span<double> depth) {
   const auto pixels = static_cast<std::int64_t>(depth.size());
   const double widest = width_of(*std::ranges::max_element(cells.temperature), scales);
   const std::int64_t most = window_of<has_wings>(0.5, widest, pixels).pixels + 1 + lanes;
-  work.assign(static_cast<std::size_t>(pixels + most), 0.0);
+  const std::span<double> work = room.zeros(static_cast<std::size_t>(pixels + most));
   for (std::size_t i = 0; i < depth.size(); ++i) {
     if (cells.density[i] == 0.0) continue;
     const double width = width_of(cells.temperature[i], scales);
@@ -240,14 +240,13 @@ void local_optical_depth(const Sightline& cells, const LineScales& scales, std::
   for (std::size_t i = 0; i < depth.size(); ++i) depth[i] = scales.depth_per_density * cells.density[i];
 }
 
-void thermal_optical_depth(const Sightline& cells, const LineScales& scales, std::vector<double>& work,
+void thermal_optical_depth(const Sightline& cells, const LineScales& scales, SharedRoom& room,
                            std::span<double> depth) {
-  broadened_optical_depth<false>(cells, scales, work, depth);
+  broadened_optical_depth<false>(cells, scales, room, depth);
 }
 
-void voigt_optical_depth(const Sightline& cells, const LineScales& scales, std::vector<double>& work,
-                         std::span<double> depth) {
-  broadened_optical_depth<true>(cells, scales, work, depth);
+void voigt_optical_depth(const Sightline& cells, const LineScales& scales, SharedRoom& room, std::span<double> depth) {
+  broadened_optical_depth<true>(cells, scales, room, depth);
 }
 
 // 2^k exp(r) with |r| below ln(2) / 2, by the Taylor series of exp.

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <span>
-#include <vector>
 
 namespace sidestream::analysis {
 
@@ -23,6 +24,22 @@ struct LineScales {
 /// From where on (in Doppler parameters) a thermal profile counts as nothing: erfc(5.5) = 7e-15.
 constexpr double profile_reach = 5.5;
 
+/// Room that calls share. (A vector would leave functions of its own in the kernels of each instruction set, of which a
+/// program takes any one.)
+class SharedRoom {
+ public:
+  /// So many zeros, until the next call.
+  std::span<double> zeros(std::size_t count) {
+    if (count > size_) room_ = std::make_unique_for_overwrite<double[]>(size_ = count);
+    std::fill_n(room_.get(), count, 0.0);
+    return {room_.get(), count};
+  }
+
+ private:
+  std::unique_ptr<double[]> room_;
+  std::size_t size_ = 0;
+};
+
 // Loops over cells, for every instruction set.
 #pragma GCC visibility push(default)
 
@@ -41,15 +58,13 @@ void local_optical_depth(const Sightline& cells, const LineScales& scales, std::
 /// The optical depth of each pixel, centred on a cell, in redshift space with thermal broadening: the exact integral
 /// over cells in which density, velocity and temperature are constant (Lukic et al. 2015, MNRAS 446, 3697).
 /// Periodic, and the sum over pixels is that over cells. Doppler parameters count as 10^-3 pixels at least. Cells are
-/// physical; `work` is room that calls share.
-void thermal_optical_depth(const Sightline& cells, const LineScales& scales, std::vector<double>& work,
-                           std::span<double> depth);
+/// physical.
+void thermal_optical_depth(const Sightline& cells, const LineScales& scales, SharedRoom& room, std::span<double> depth);
 
 /// The same with the Voigt profile, to the first order in its parameter a: H(a, u) = exp(-u^2) - 2a/sqrt(pi) D'(u) with
 /// Dawson's integral D (Mihalas 1978, Stellar Atmospheres), whose integral over a cell is exact. The error is
 /// below a^2/2 of the depth of a cell. Wings reach half a box from their cell.
-void voigt_optical_depth(const Sightline& cells, const LineScales& scales, std::vector<double>& work,
-                         std::span<double> depth);
+void voigt_optical_depth(const Sightline& cells, const LineScales& scales, SharedRoom& room, std::span<double> depth);
 
 /// exp(-`factor` * depth) of depths that are not negative, to two units in the last place.
 void transmitted_flux(std::span<const double> depth, double factor, std::span<double> flux);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
 
@@ -154,8 +153,9 @@ const core::Registry<Variable>& variables() {
       {{"step", "number of the step", [](const mesh::Moment& m, double) { return static_cast<double>(m.step); }},
        {"time", "as in `at_time`: in Gyr in cosmology",
         [](const mesh::Moment& m, double unit) { return m.time / unit; }},
-       {"redshift", "in cosmology",
-        [](const mesh::Moment& m, double) { return m.redshift().value_or(std::nan("")); }}});
+       {"redshift", "in cosmology", [](const mesh::Moment& m, double) {
+          return m.redshift().value_or(std::numeric_limits<double>::quiet_NaN());
+        }}});
   return all;
 }
 
