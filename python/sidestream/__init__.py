@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .study.many import open_many
     from .study.opening import open
     from .tasks import TaskSnapshot, analysis
-    from .units import to_unyt
+    from .units import to_pint, to_unyt
 
 __all__ = [
     "DataDescription",
@@ -75,6 +75,7 @@ __all__ = [
     "steer",
     "stream",
     "streams",
+    "to_pint",
     "to_unyt",
 ]
 
@@ -103,6 +104,7 @@ _HOME = {
     "session": "sessions",
     "steer": "steering",
     "stream": "streams",
+    "to_pint": "units",
     "to_unyt": "units",
 }
 

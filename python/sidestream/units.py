@@ -1,8 +1,10 @@
-"""Results and fields as arrays of unyt, which knows units and converts them."""
+"""Results and fields as arrays of unyt or pint, which know units and convert them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .error import Error
@@ -10,6 +12,7 @@ from .error import Error
 if TYPE_CHECKING:
     import xarray as xr
 
+KG_PER_MSUN = 1.98841586e30
 _HUBBLE = re.compile(r"(?<![A-Za-z])h(?![A-Za-z])")
 
 
@@ -33,38 +36,77 @@ def to_unyt(data: xr.DataArray | xr.Dataset, hubble: float | None = None) -> Any
         >>> mass = sidestream.to_unyt(run["halos"]["mass"])
         >>> mass.to("kg")
     """
-    unyt = _unyt()
+    unyt = _module("unyt", "yt")
+
+    def array(values: Any, text: str) -> Any:
+        return unyt.unyt_array(values, text)
+
+    return _converted(data, hubble, array, (unyt.exceptions.UnitParseError, AttributeError, TypeError), "unyt")
+
+
+def to_pint(data: xr.DataArray | xr.Dataset, hubble: float | None = None) -> Any:
+    """The same as quantities of pint, of its application registry, which learns `Msun`.
+
+    Needs pint (`pip install "sidestream[pint]"`).
+
+    Example:
+        >>> mass = sidestream.to_pint(run["halos"]["mass"])
+        >>> mass.to("kg")
+    """
+    pint = _module("pint", "pint")
+    registry = pint.get_application_registry()
+    if "Msun" not in registry:
+        registry.define(f"Msun = {KG_PER_MSUN!r} * kilogram")
+
+    def quantity(values: Any, text: str) -> Any:
+        return registry.Quantity(values, "dimensionless") * registry.parse_expression(text)
+
+    return _converted(data, hubble, quantity, (pint.errors.PintError, AttributeError, TypeError), "pint")
+
+
+def _converted(
+    data: Any,
+    hubble: float | None,
+    make: Callable[[Any, str], Any],
+    unknown: tuple[type[Exception], ...],
+    library: str,
+) -> Any:
+    """A column, or all columns of numbers of a dataset, made by a library of units; `unknown` is what it raises."""
+
+    def array(column: Any, h: Any) -> Any:
+        unit = str(column.attrs.get("units", ""))
+        try:
+            return make(column.values, _text(unit, h, library))
+        except unknown as problem:
+            raise Error(
+                f"{library} does not know the unit `{unit}`", hint="take the values of the column as they are"
+            ) from problem
+
     h = data.attrs.get("hubble") if hubble is None else hubble
-    if hasattr(data, "data_vars"):
-        return {
-            str(name): _array(unyt, column, column.attrs.get("hubble", h))
-            for name, column in data.variables.items()
-            if column.dtype.kind in "fiu"
-        }
-    return _array(unyt, data, h)
+    if not hasattr(data, "data_vars"):
+        return array(data, h)
+    return {
+        str(name): array(column, column.attrs.get("hubble", h))
+        for name, column in data.variables.items()
+        if column.dtype.kind in "fiu"
+    }
 
 
-def _array(unyt: Any, column: Any, hubble: Any) -> Any:
-    unit = str(column.attrs.get("units", ""))
+def _text(unit: str, hubble: Any, library: str) -> str:
+    """A unit in the words of libraries, with h as its number."""
     text = unit.replace("^", "**").replace(" ", "*")
-    if _HUBBLE.search(text):
-        if hubble is None:
-            raise Error(f"the unit `{unit}` needs h, which the data do not tell", hint="give it: to_unyt(data, 0.6766)")
-        text = _HUBBLE.sub(repr(float(hubble)), text)
-    factor, named = 1.0, text
     if text in ("", "1"):
-        named = "dimensionless"
-    try:
-        return factor * unyt.unyt_array(column.values, named)
-    except (unyt.exceptions.UnitParseError, AttributeError, TypeError) as problem:
-        raise Error(
-            f"unyt does not know the unit `{unit}`", hint="take the values of the column as they are"
-        ) from problem
+        return "dimensionless"
+    if not _HUBBLE.search(text):
+        return text
+    if hubble is None:
+        hint = f"give it: to_{library}(data, 0.6766)"
+        raise Error(f"the unit `{unit}` needs h, which the data do not tell", hint=hint)
+    return _HUBBLE.sub(repr(float(hubble)), text)
 
 
-def _unyt() -> Any:
+def _module(name: str, extra: str) -> Any:
     try:
-        import unyt
+        return import_module(name)
     except ImportError as problem:
-        raise Error("unyt is not installed", hint='`pip install "sidestream[yt]"` installs it') from problem
-    return unyt
+        raise Error(f"{name} is not installed", hint=f'`pip install "sidestream[{extra}]"` installs it') from problem

@@ -129,6 +129,18 @@ def test_the_mass_function_counts_every_halo_once() -> None:
     assert np.all(points.low[1:] >= points.high[:-1] * (1 - 1e-12))
 
 
+@pytest.mark.filterwarnings("error")
+def test_where_a_fit_has_no_halos_there_is_no_ratio(theory: Theory) -> None:
+    edges = np.array([1e12, 2e12, 1e17, 2e17])
+    points = MassFunction(edges[[0, 2]], edges[[1, 3]], np.array([5, 1]), 1e6)
+
+    ratio = points.over(theory, 12.0, WARREN)
+
+    assert theory.halos_between(edges[[2]], edges[[3]], 12.0) == 0.0, "too few for a number"
+    assert np.isfinite(ratio[0])
+    assert np.isnan(ratio[1])
+
+
 def test_poisson_errors_are_those_of_gehrels() -> None:
     one = np.ones(3)
     points = MassFunction(one, 2 * one, np.array([1, 10, 100]), 1.0)

@@ -87,6 +87,40 @@ def test_defaults_that_are_written_are_those_of_the_program() -> None:
     assert wrong == []
 
 
+def test_tables_of_the_reference_are_those_of_the_program() -> None:
+    """A table that is headed `[amr]` has the options of `[amr]`, all of them, with their defaults."""
+    tables: dict[str, dict[str, list[Any]]] = {}
+    for _, table, options in tables_of_program():
+        for name, option in options.items():
+            tables.setdefault(table, {}).setdefault(name, []).append(value_of(option.get("default", "")))
+    page = ROOT / "docs/reference/configuration.md"
+    text = page.read_text(encoding="utf-8")
+    headed = [table for table in tables if f"| `[{table}]` | default | meaning |" in text]
+    rows: dict[str, dict[str, str]] = {table: {} for table in headed}
+    for _, head, key, value in written_defaults(page):
+        if head.strip("`[]") in rows:
+            rows[head.strip("`[]")].setdefault(key, value)
+    named = {table: names_in(text, table) for table in headed}
+
+    assert len(headed) >= 8
+    assert named == {table: set(tables[table]) for table in headed}
+    assert [
+        (table, key, value, tables[table].get(key))
+        for table in headed
+        for key, value in rows[table].items()
+        if key not in IN_WORDS and not any(agree(value_of(value), one) for one in tables[table].get(key, []))
+    ] == []
+
+
+def names_in(text: str, table: str) -> set[str]:
+    """The keys in the first column of all tables with this head."""
+    found: set[str] = set()
+    for part in text.split(f"| `[{table}]` | default | meaning |\n")[1:]:
+        for line in part.split("\n\n")[0].splitlines():
+            found |= set(re.findall(r"`([^`]+)`", cells_of(line)[0]))
+    return found
+
+
 def agree(written: Any, value: Any) -> bool:
     if isinstance(written, float) and isinstance(value, float):
         return written == pytest.approx(value, rel=1e-3)  # round numbers of people

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,32 @@ def test_units_convert(finished_run: Path) -> None:
     hubble = spectra.attrs["hubble"]
     np.testing.assert_allclose(power.to("Mpc**3").d, spectra["gas_density_power"] / hubble**3, rtol=1e-12)
     assert power.shape == spectra["gas_density_power"].shape
+
+
+def test_units_convert_in_pint_as_in_unyt(finished_run: Path) -> None:
+    spectra = sidestream.open(finished_run)["spectra"]
+    units, others = sidestream.to_pint(spectra), sidestream.to_unyt(spectra)
+    mass = sidestream.to_pint(xr.DataArray([2.0], attrs={"units": "Msun/Mpc^3"}))
+
+    assert units.keys() == others.keys()
+    power = units["gas_density_power"].to("Mpc**3")
+    np.testing.assert_allclose(power.magnitude, others["gas_density_power"].to("Mpc**3").d, rtol=1e-12)
+    assert float((mass * sidestream.to_pint(xr.DataArray([1.0], attrs={"units": "Mpc^3"}))).to("kg")[0].magnitude) == (
+        pytest.approx(2 * 1.98841586e30)
+    )
+    assert sidestream.to_pint(xr.DataArray([3.0])).dimensionless
+    with pytest.raises(sidestream.Error, match="pint does not know the unit `bananas`"):
+        sidestream.to_pint(xr.DataArray([1.0], attrs={"units": "bananas"}))
+    with pytest.raises(sidestream.Error, match="needs h"):
+        sidestream.to_pint(xr.DataArray([1.0], attrs={"units": "Mpc/h"}))
+
+
+@pytest.mark.parametrize(("name", "extra"), [("pint", "pint"), ("unyt", "yt")])
+def test_a_library_of_units_that_is_not_there_is_named(name: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(sidestream.Error, match=rf"{name} is not installed\n.*sidestream\[{extra}\]"):
+        getattr(sidestream, f"to_{name}")(xr.DataArray([1.0]))
 
 
 def test_units_that_cannot_be_converted_are_refused() -> None:

@@ -56,7 +56,7 @@ class MassFunction:
 
     def over(self, theory: Theory, redshift: float, fit: Fit) -> np.ndarray:
         """Each count over that of a fit, integrated over the bin."""
-        return np.asarray(self.count / (theory.halos_between(self.low, self.high, redshift, fit) * self.volume))
+        return _ratio(self.count, theory.halos_between(self.low, self.high, redshift, fit) * self.volume)
 
 
 @dataclass(frozen=True)
@@ -202,13 +202,19 @@ def _ratios(axes: Any, span: tuple[float, float], series: Sequence[Series], curv
     last = series[-1].redshift
     base = curves.theory.mass_function(mass, last, curves.reference)
     for fit in curves.fits:
-        axes.plot(mass, curves.theory.mass_function(mass, last, fit) / base, lw=1.3, zorder=2, **_LINES[fit])
+        axes.plot(mass, _ratio(curves.theory.mass_function(mass, last, fit), base), lw=1.3, zorder=2, **_LINES[fit])
     highest = 1.8
     for one in series:
         ratio = one.points.over(curves.theory, one.redshift, curves.reference)
         axes.errorbar(one.points.mass, ratio, ratio * one.points.relative_error, zorder=3, **one.style)
-        highest = max(highest, float(ratio.max()))
+        highest = max(highest, float(np.nanmax(ratio, initial=0.0)))
     axes.set(ylim=(0, min(1.1 * highest, HIGHEST_RATIO)), ylabel=f"over {curves.reference.label.split(' ')[0]}")
+
+
+def _ratio(number: Any, base: Any) -> np.ndarray:
+    """One over the other; NaN where a fit is too small to be a number, as of masses far beyond its largest halo."""
+    above, below = np.broadcast_arrays(np.asarray(number, dtype=float), np.asarray(base, dtype=float))
+    return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0))
 
 
 def _volume(table: xr.Dataset) -> float:
