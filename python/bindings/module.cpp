@@ -12,6 +12,15 @@ namespace sidestream::bindings {
 
 namespace {
 
+// The MPI that this was built for, as its library calls itself.
+#if defined(OPEN_MPI)
+constexpr const char* mpi_family = "Open MPI";
+#elif defined(MPICH_VERSION)
+constexpr const char* mpi_family = "MPICH";
+#else
+constexpr const char* mpi_family = "";
+#endif
+
 // `_core.Error`: a wrong argument is a ValueError, anything else that goes wrong a RuntimeError; an Error is both.
 nb::object make_error_class(nb::module_& module) {
   const nb::tuple bases = nb::make_tuple(nb::handle(PyExc_ValueError), nb::handle(PyExc_RuntimeError));
@@ -55,6 +64,7 @@ void ensure_mpi() {
 NB_MODULE(_core, module) {
   using namespace sidestream::bindings;
   module.doc() = "The compiled part of sidestream.";
+  module.attr("mpi_family") = mpi_family;
   nb::register_exception_translator(translate, make_error_class(module).release().ptr());
   bind_blocks(module);
   bind_analysis(module);

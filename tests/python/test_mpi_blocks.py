@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 import sidestream
@@ -29,3 +31,13 @@ def test_blocks_have_the_results_of_the_whole(ranks: int) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "all is well"
+
+
+def test_a_communicator_of_another_mpi_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = ModuleType("other_mpi4py")
+    other.Get_library_version = lambda: "Another MPI v1.0, of somebody\0"
+    other.Comm = type("Comm", (), {"__module__": "other_mpi4py", "py2f": lambda self: 0, "rank": 0, "size": 1})
+    monkeypatch.setitem(sys.modules, "other_mpi4py", other)
+
+    with pytest.raises(sidestream.Error, match=r"was built for \w.*, and mpi4py runs Another MPI v1.0\n"):
+        sidestream.halos(np.ones((4, 4, 4)), 1.0, comm=other.Comm())

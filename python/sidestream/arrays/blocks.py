@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -52,10 +53,22 @@ def handle_of(comm: Any) -> int | None:
     """The handle of an mpi4py communicator that the compiled part takes."""
     if comm is None:
         return None
+    _refuse_other_mpi(comm)
     try:
         return int(comm.py2f())
     except AttributeError as problem:
         raise Error(f"`comm` is {comm!r}, not a communicator", hint="give one of mpi4py: MPI.COMM_WORLD") from problem
+
+
+def _refuse_other_mpi(comm: Any) -> None:
+    """The handles of one MPI are nothing to another, and to use them ends the process."""
+    version = getattr(sys.modules.get(type(comm).__module__), "Get_library_version", None)
+    family = str(extension().mpi_family)
+    if version is None or family in str(version()):
+        return
+    other = str(version()).strip("\0\n").partition(",")[0].partition("\n")[0]
+    hint = f"install the mpi4py of {family}, or build sidestream with the MPI of mpi4py; `sidestream doctor` tells both"
+    raise Error(f"sidestream was built for {family}, and mpi4py runs {other}", hint=hint)
 
 
 def on_all(comm: Any, value: Any) -> Any:
