@@ -9,7 +9,8 @@
 // SIDESTREAM_IO_RANK      watch them on this rank only (OMPI_COMM_WORLD_RANK)
 // SIDESTREAM_IO_COUNT     count: what was watched goes to PREFIX.RANK.json at the end of the process: for each file,
 //                         under the name it was written or read, the writes and reads, their bytes and sizes in
-//                         Darshan's bins, how many were sequential, consecutive and not aligned
+//                         Darshan's bins, how many were sequential, consecutive and not aligned, and the bytes that
+//                         the system was asked to read ahead
 // SIDESTREAM_IO_RECORD    record: every call that changes what is watched or brings it to the disk goes to PREFIX.PID,
 // as
 //                         `record.hpp` says, with the bytes written. PREFIX is not to be watched itself
@@ -321,6 +322,13 @@ ssize_t aio_return(aiocb* request) noexcept {
   const ssize_t done = next(request);
   layer().ended(request, Model::now_ns());
   return done;
+}
+
+int posix_fadvise(int descriptor, off_t offset, off_t bytes, int advice) noexcept {
+  SIDESTREAM_NEXT(posix_fadvise);
+  if (advice == POSIX_FADV_WILLNEED)
+    if (const auto path = layer().watched(descriptor)) layer().asked_ahead(*path, bytes);
+  return next(descriptor, offset, bytes, advice);
 }
 
 int fsync(int descriptor) {

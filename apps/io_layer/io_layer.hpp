@@ -18,6 +18,7 @@ struct sidestream_io_counts {
   std::int64_t unaligned;  ///< writes and reads that begin within a unit of the file system (its `st_blksize`)
   std::int64_t read_opens, reads, read_bytes, read_sequential, read_consecutive;
   std::int64_t read_sizes[10];
+  std::int64_t ahead_bytes;                 ///< that the system was asked to bring into memory
   std::int64_t write_ns, read_ns, sync_ns;  ///< in these calls; of writes behind a call until they are done
 };
 

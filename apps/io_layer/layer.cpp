@@ -80,6 +80,7 @@ void print(std::FILE* out, const sidestream_io_counts& counts) {
                counts.reads, counts.read_bytes);
   std::fprintf(out, ", \"sequential_reads\": %ld, \"consecutive_reads\": %ld", counts.read_sequential,
                counts.read_consecutive);
+  std::fprintf(out, ", \"bytes_ahead\": %ld", counts.ahead_bytes);
   print_bins(out, "sizes", counts.sizes);
   print_bins(out, "read_sizes", counts.read_sizes);
 }
@@ -212,6 +213,11 @@ void Layer::was_read(const std::string& path, const Access& access) {
   ++file.counts.read_sizes[bin_of(access.bytes)];
 }
 
+void Layer::asked_ahead(const std::string& path, std::int64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  files_[path].counts.ahead_bytes += bytes;
+}
+
 void Layer::synced(std::int64_t ns) {
   const std::scoped_lock lock(mutex_);
   sync_ns_ += ns;
@@ -254,6 +260,7 @@ sidestream_io_counts Layer::counts() const {
     all.read_sequential += file.counts.read_sequential;
     all.read_consecutive += file.counts.read_consecutive;
     all.read_opens += file.counts.read_opens;
+    all.ahead_bytes += file.counts.ahead_bytes;
     all.write_ns += file.counts.write_ns;
     all.read_ns += file.counts.read_ns;
     all.largest = std::max(all.largest, file.counts.largest);

@@ -43,6 +43,7 @@ class Layer {
   void opened(const std::string& path, bool is_for_writing);
   void wrote(const std::string& path, const Access& access);
   void was_read(const std::string& path, const Access& access);
+  void asked_ahead(const std::string& path, std::int64_t bytes);
   void synced(std::int64_t ns);
   /// A write that goes on behind its call, until somebody asks what has become of it. Where there are several at a time
   /// their time counts once.

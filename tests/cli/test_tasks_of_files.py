@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import xarray as xr
 import calls
 import sidestream as ss
 from fixtures import CommandLine
+from sidestream.launch.launcher import find_program
 
 OTHER = Path(__file__).parents[1] / "data" / "nyx_plt00002"
 BOX = """simulation = "cosmology"
@@ -206,10 +208,10 @@ def plots(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted((folder / "run").glob("plt*"))
 
 
-def analyzed(plots: list[Path], ranks: int, out: Path, tasks: str = "tasks.toml") -> calls.Done:
+def analyzed(plots: list[Path], ranks: int, out: Path, tasks: str = "tasks.toml", **extra: str) -> calls.Done:
     more = [word for plot in plots[1:] for word in ("--and", plot)]
     config = plots[0].parents[1] / tasks
-    return calls.program(out.parent, ranks, config, "--analyze", "--from", plots[0], *more, "--out", out)
+    return calls.program(out.parent, ranks, config, "--analyze", "--from", plots[0], *more, "--out", out, **extra)
 
 
 def results_in(folder: Path) -> dict[str, bytes]:
@@ -231,6 +233,24 @@ def test_ranks_share_out_a_series_of_small_files(plots: list[Path], tmp_path: Pa
         starts = ss.Events(event for event in ss.open(folder).events if event["event"] == "analyze_start")
         assert [event["ranks"] for event in starts].count(1) == 5
         assert {event["group"] for event in starts} == {"analyze"}
+
+
+def test_what_is_read_of_a_file_is_asked_of_the_next_one_ahead(plots: list[Path], tmp_path: Path) -> None:
+    layer = {
+        "LD_PRELOAD": str(find_program("sidestream-run").with_name("libsidestream_io_layer.so")),
+        "SIDESTREAM_IO_PATH": str(plots[0].parent),
+        "SIDESTREAM_IO_COUNT": str(tmp_path / "count"),
+    }
+
+    done = analyzed(plots, 1, tmp_path / "out", **layer)
+
+    assert done.returncode == 0, done.stderr
+    counts = {file["path"]: file for file in json.loads((tmp_path / "count.0.json").read_text())["files"]}
+    cells = [counts[str(plot / "Level_0" / "Cell_D_00000")] for plot in plots]
+    assert all(file["bytes_read"] >= 16**3 * 8 for file in cells)
+    assert cells[0]["bytes_ahead"] == 0
+    for one, following in pairwise(cells):
+        assert following["bytes_ahead"] == one["bytes_read"]
 
 
 def test_files_are_not_shared_out_where_a_task_looks_back(plots: list[Path], tmp_path: Path) -> None:
