@@ -202,7 +202,8 @@ std::vector<Case> reading_cases(const comm::Communicator& comm, const Workload& 
     for (const bool is_cold : {true, false}) {
       all.push_back(plain(comm, workload, reading, folder + "/plain", is_cold));
       for (const io::Format& format : io::formats()) {
-        if (!is_selected(selection.formats, format.name) || (reading.has_particles && !format.checkpoint)) continue;
+        if (!is_selected(selection.formats, format.name) || !(format.checkpoint || format.plotfile)) continue;
+        if (reading.has_particles && !format.checkpoint) continue;
         io::FileChoice choice;
         choice.format = &format;
         choice.kind = format.checkpoint ? io::FileKind::checkpoint : io::FileKind::plot_file;

@@ -24,6 +24,9 @@ using test::SampleState;
 
 class Reading : public test::FormatTest, public testing::WithParamInterface<std::string> {
  protected:
+  void SetUp() override {
+    if (!format().checkpoint) GTEST_SKIP() << "is built to be read only";
+  }
   const io::Format& format() const override { return io::formats().named(GetParam()); }
 
   // Cells are much beside what is told of them.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,10 @@ namespace sidestream::test {
 
 /// The names of all formats of checkpoints in the slow tier, else those `in_short`.
 inline std::vector<std::string> checkpoint_formats(const std::vector<std::string>& in_short) {
-  if (!is_slow_tier()) return in_short;
   std::vector<std::string> names;
   for (const io::Format& format : io::formats())
-    if (format.checkpoint) names.push_back(format.name);
+    if (format.checkpoint && (is_slow_tier() || std::ranges::find(in_short, format.name) != in_short.end()))
+      names.push_back(format.name);
   return names;
 }
 
