@@ -78,7 +78,9 @@ TEST_F(StageTest, OutlivesTheLossOfADisk) {
   std::string told;
   const io::CarriedContent content = again.open(comm_, set, [&](const std::string& text) { told += text; });
 
-  if (comm_.rank() == 0) EXPECT_THAT(told, HasSubstr("the parts of the ranks 1 are not whole"));
+  if (comm_.rank() == 0) {
+    EXPECT_THAT(told, HasSubstr("the parts of the ranks 1 are not whole"));
+  }
   std::int64_t cells = 0;
   for (const std::int32_t box : content.state.levels[0].boxes_of(comm_.rank()))
     cells += content.state.levels[0].box(box).volume();
@@ -103,7 +105,8 @@ TEST_F(StageTest, NamesTheNodesOfPartsThatAreGone) {
 TEST_F(StageTest, IsOneNodeWhereAllSeeTheSameFolder) {
   const io::Stage stage(comm_, folder_.path(), folder_ / "run");
   EXPECT_EQ(stage.nodes(), 1);
-  const FileState file = SampleState(comm_, 1, test::Deal::in_pieces).checkpoint();
+  const SampleState sample(comm_, 1, test::Deal::in_pieces);
+  const FileState file = sample.checkpoint();
   expect_back(stage, staged(stage, file), file);
 }
 
