@@ -94,6 +94,8 @@ void print_description(const nlohmann::json& description) {
   fmt::print("memory: {:.0f} MiB for the simulation, at most {:.0f} MiB in the queue\n",
              description.at("memory_bytes").get<double>() / 0x1p20,
              description.at("queue_bytes").get<double>() / 0x1p20);
+  if (const auto carried = description.at("sidecar_bytes").get<double>(); carried > 0.0)
+    fmt::print("sidecars: {:.0f} MiB in all while they write a file, of level 0\n", carried / 0x1p20);
   const double memory = description.at("memory_bytes").get<double>(), free = core::available_memory_bytes();
   if (memory > free)
     fmt::print("machines: {:.0f} like this one, of which {:.1f} GiB are free, have that memory\nin all: {}\n",

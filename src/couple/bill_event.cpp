@@ -49,11 +49,11 @@ json summed(const comm::Communicator& group, core::Bill& bill) {
   return {{"ranks", group.size()}, {"wall_s", wall_s / group.size()}, {"lines", entries}};
 }
 
-void divide(core::Bill& bill, const std::string& what, const std::vector<Task>& tasks,
-            const Announcement& announcement) {
+void divide(core::Bill& bill, const std::string& what, const CouplingConfig& config, const Announcement& announcement) {
   std::vector<std::pair<std::string, double>> weights;
+  if (announcement.file) weights.emplace_back(config.files[announcement.file->file].kind, 1.0);
   for (std::size_t t = 0; t < announcement.tasks.size(); ++t)
-    weights.emplace_back(tasks[announcement.tasks[t]].name, static_cast<double>(announcement.bytes[t]));
+    weights.emplace_back(config.tasks[announcement.tasks[t]].name, static_cast<double>(announcement.bytes[t]));
   bill.divide(what, weights);
 }
 

@@ -5,7 +5,7 @@
 #include "couple/publish/announcement.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/bill.hpp"
-#include "sidestream/couple/task.hpp"
+#include "sidestream/couple/config.hpp"
 
 namespace sidestream::couple {
 
@@ -13,8 +13,7 @@ namespace sidestream::couple {
 /// wall time by the clock, to which the means must add up. Collective.
 nlohmann::json summed(const comm::Communicator& group, core::Bill& bill);
 
-/// Divides what was booked on `what` for nobody among the tasks of a publish, by their bytes.
-void divide(core::Bill& bill, const std::string& what, const std::vector<Task>& tasks,
-            const Announcement& announcement);
+/// Divides what was booked on `what` for nobody among the tasks of a publish, by their bytes, or books it on its file.
+void divide(core::Bill& bill, const std::string& what, const CouplingConfig& config, const Announcement& announcement);
 
 }  // namespace sidestream::couple

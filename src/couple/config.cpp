@@ -325,6 +325,14 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.0f} B", bytes);
 }
 
+void check_size(const CouplingConfig& config, double bytes, const std::string& of_what) {
+  if (bytes > config.queue_bytes)
+    throw core::Error(fmt::format("one publish {} takes {}, but the queue holds {}", of_what, bytes_text(bytes),
+                                  bytes_text(config.queue_bytes)),
+                      config.queue_where,
+                      fmt::format("set `coupling.queue` to \"{}\" or more", bytes_text(2.0 * bytes)));
+}
+
 }  // namespace
 
 const core::Registry<PolicyEntry>& policies() {
@@ -344,13 +352,14 @@ const core::Registry<PolicyEntry>& policies() {
 }
 
 int CouplingConfig::sidecars_used() const {
-  const bool serves =
-      std::ranges::any_of(tasks, [](const Task& task) { return static_cast<bool>(task.transport->serve); });
+  const bool serves = !files.empty() || std::ranges::any_of(tasks, [](const Task& task) {
+    return static_cast<bool>(task.transport->serve);
+  });
   return serves ? sidecars : 0;
 }
 
 bool CouplingConfig::uses_queue() const {
-  return std::ranges::any_of(tasks, [](const Task& task) { return way_of(task).has_queue; });
+  return !files.empty() || std::ranges::any_of(tasks, [](const Task& task) { return way_of(task).has_queue; });
 }
 
 bool CouplingConfig::uses_threads() const {
@@ -402,6 +411,19 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved, const
   return config;
 }
 
+void add_file(CouplingConfig& config, CarriedFile file, double bytes, const core::Node& transport) {
+  if (config.sidecars == 0)
+    core::reject(transport, "sidecars are to write the file, but there are none",
+                 "set `coupling.sidecars` to 1 or more, or leave the key out");
+  if (config.when_full->otherwise == PolicyEntry::Otherwise::leave_out)
+    core::reject(
+        transport,
+        fmt::format("with `when_full = \"{}\"` a full queue would have files left out", config.when_full->name),
+        "use `when_full = \"block\"`, \"in-situ\" or \"spill\"");
+  check_size(config, bytes, fmt::format("of {}", file.kind));
+  config.files.push_back(std::move(file));
+}
+
 comm::RankCounts plan_ranks(int ranks, const CouplingConfig& config) {
   return comm::plan_ranks(ranks, config.sidecars_used(), config.count);
 }
@@ -442,11 +464,7 @@ void check_queue(const CouplingConfig& config, const Expected& expected) {
     const std::vector<ExpectedSpecies>& species = species_for(expected, task);
     for (const std::string& name : species_to_send(task, names_of(species)))
       bytes += std::ranges::find(species, name, &ExpectedSpecies::name)->bytes;
-    if (bytes > config.queue_bytes)
-      throw core::Error(fmt::format("one publish for the task `{}` takes {}, but the queue holds {}", task.name,
-                                    bytes_text(bytes), bytes_text(config.queue_bytes)),
-                        config.queue_where,
-                        fmt::format("set `coupling.queue` to \"{}\" or more", bytes_text(2.0 * bytes)));
+    check_size(config, bytes, fmt::format("for the task `{}`", task.name));
   }
 }
 

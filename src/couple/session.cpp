@@ -151,6 +151,13 @@ class Session::Impl {
     for (const auto& [grid, orders] : left) ways_.back().transport->publish(snapshot.on_grid(grid), orders);
   }
 
+  Transport::Carried publish_file(const mesh::Snapshot& state, FileOrder order) {
+    come_to(state.moment.step);
+    return way_to_sidecars().publish_file(state, std::move(order));
+  }
+
+  std::optional<FileOutcome> outcome_of(std::int64_t number) { return way_to_sidecars().outcome_of(number); }
+
   void progress() {
     for (const Way& way : ways_) way.transport->progress();
   }
@@ -203,11 +210,18 @@ class Session::Impl {
     for (const Task& task : config_.tasks)
       if (const TransportEntry* way = &way_of(task); way != last && std::ranges::find(all, way) == all.end())
         all.push_back(way);
-    const TransportEntry* const stream = &transports().named("stream");  // who steers comes to its socket
-    if (config_.steering && std::ranges::find(all, stream) == all.end()) all.push_back(stream);
+    const auto add = [&](const TransportEntry& entry) {
+      if (std::ranges::find(all, &entry) == all.end()) all.push_back(&entry);
+    };
+    if (!config_.files.empty()) add(to_sidecars());
+    if (config_.steering) add(transports().named("stream"));  // who steers comes to its socket
     all.push_back(last);
     return all;
   }
+
+  static const TransportEntry& to_sidecars() { return transports().named("in-transit"); }
+
+  Transport& way_to_sidecars() { return *std::ranges::find(ways_, &to_sidecars(), &Way::entry)->transport; }
 
   void make_ways() {
     for (const TransportEntry* entry : entries()) ways_.push_back({entry, entry->make(around_)});
@@ -286,6 +300,12 @@ void Session::resume(const mesh::Moment& moment, const std::string& memory) {
 }
 void Session::publish(const mesh::Snapshot& snapshot) {
   impl_->publish(snapshot);
+}
+Transport::Carried Session::publish_file(const mesh::Snapshot& state, FileOrder order) {
+  return impl_->publish_file(state, std::move(order));
+}
+std::optional<FileOutcome> Session::outcome_of(std::int64_t number) {
+  return impl_->outcome_of(number);
 }
 void Session::progress() {
   impl_->progress();

@@ -8,6 +8,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/background_writer.hpp"
 #include "sidestream/io/pending.hpp"
+#include "sidestream/io/write_snapshot.hpp"
 #include "support/sample_content.hpp"
 #include "temporary_folder.hpp"
 
@@ -26,7 +27,9 @@ class Generations : public testing::Test {
   }
   void write_pending(const io::Format& format, const std::string& path, test::FileState content) const {
     content.choice.format = &format;
-    io::write_pending(comm_, content.state, content.choice, path);
+    io::write_pending(comm_, path, [&](const std::string& pending) {
+      return io::write_snapshot(comm_, content.state, content.choice, pending);
+    });
   }
   std::vector<std::int64_t> steps() const {
     std::vector<std::int64_t> found;

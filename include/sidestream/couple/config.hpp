@@ -13,6 +13,7 @@
 #include "sidestream/core/compression.hpp"
 #include "sidestream/core/config.hpp"
 #include "sidestream/couple/task.hpp"
+#include "sidestream/io/file_choice.hpp"
 
 namespace sidestream::couple {
 
@@ -48,6 +49,12 @@ struct StreamConfig {
   std::int32_t wait_for = 0;  ///< readers without which the run does not publish its first step
 };
 
+/// A file that sidecars write.
+struct CarriedFile {
+  std::string kind;       ///< "checkpoints" or "plot files", in bills
+  io::FileChoice choice;  ///< without texts
+};
+
 /// The tables `[coupling]`, `[stream]` and `[task.*]` of a configuration.
 struct CouplingConfig {
   std::int32_t sidecars = 0;  ///< as asked for; see `sidecars_used`
@@ -66,7 +73,8 @@ struct CouplingConfig {
   std::shared_ptr<const Replay> replay;    ///< the decisions that are made again; null: the run makes its own
   StreamConfig stream;
   TimeKeeping times;
-  std::vector<Task> tasks;  ///< in the order of the file
+  std::vector<Task> tasks;         ///< in the order of the file
+  std::vector<CarriedFile> files;  ///< those of others, by `add_file`
 
   /// Sidecars that have something to do: none when no task's transport needs any, so that one word moves a run to in
   /// situ.
@@ -85,6 +93,11 @@ CouplingConfig read_coupling(const core::Node& root, core::Node* resolved = null
                              const core::Registry<analysis::AnalysisEntry>& analyses = analysis::analyses(),
                              const TimeKeeping& times = {},
                              const core::Registry<TransportEntry>& transports = couple::transports());
+
+/// Has sidecars write a file that takes so many bytes to carry. Throws core::Error, with the place of `transport`, the
+/// key that says so, where there are no sidecars, where such a publish could never fit into the queue, and where a full
+/// queue would have it left out.
+void add_file(CouplingConfig& config, CarriedFile file, double bytes, const core::Node& transport);
 
 /// The processes to start when the user asks for `ranks`, and how they are divided. Throws core::Error for an
 /// impossible number.

@@ -11,6 +11,7 @@
 #include "sidestream/core/bill.hpp"
 #include "sidestream/couple/config.hpp"
 #include "sidestream/couple/schedule.hpp"
+#include "sidestream/couple/transport.hpp"
 #include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::io {
@@ -95,6 +96,12 @@ class Session {
   /// copy of the data that leave: fields, and particles for tasks that read them. Throws core::Error on all ranks, too,
   /// when such a particle is in no cell of its rank or the ranks tell of different attributes.
   void publish(const mesh::Snapshot& snapshot);
+
+  /// Has sidecars write a file of `state`, which was made to be carried (`io::CarriedContent`), as `publish` brings
+  /// snapshots to tasks. Where its number is 0 nobody does: the ranks that compute are to write it themselves.
+  Transport::Carried publish_file(const mesh::Snapshot& state, FileOrder order);
+  /// What has become of the file of a publish, once, as soon as the first rank knows. Local, never waits.
+  std::optional<FileOutcome> outcome_of(std::int64_t number);
 
   /// Lets transfers go on: call it once a step, and in long steps between two pieces of work (or
   /// `comm::progress(compute_group())`). Where MPI moves data only when it is called, nothing is sent in between. Local

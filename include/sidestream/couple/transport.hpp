@@ -28,6 +28,20 @@ struct Order {
 };
 using Orders = std::vector<Order>;
 
+/// A file that sidecars are to write.
+struct FileOrder {
+  std::size_t file = 0;    ///< an index into `CouplingConfig::files`
+  std::string path, rest;  ///< `rest`: of `io::CarriedContent`
+  std::int64_t bytes = 0;  ///< that travel
+};
+
+/// What has become of it.
+struct FileOutcome {
+  std::string error;      ///< empty: written
+  double seconds = 0.0;   ///< for writing it
+  std::string io = "{}";  ///< `io::AccessStatistics` of all who wrote, as JSON
+};
+
 /// How far a transport is. What was left out counts neither as sent nor as something to wait for.
 struct Standing {
   std::int64_t sent = 0;  ///< publishes so far; the same on all ranks
@@ -53,6 +67,15 @@ class Transport {
   /// Brings a snapshot to tasks. Returns those that it did not take, which are to be done in situ, or to be
   /// reported.
   virtual Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) = 0;
+  /// Has a file written of `state`, which was made to be carried. Returns the charge and the number of the publish; 0
+  /// where nobody else can, so that the ranks that compute do.
+  struct Carried {
+    Charge charge;
+    std::int64_t number = 0;
+  };
+  virtual Carried publish_file(const mesh::Snapshot& /*state*/, FileOrder /*order*/) { return {}; }
+  /// What became of the file of a publish, once, as soon as the first rank knows. Local, never waits.
+  virtual std::optional<FileOutcome> outcome_of(std::int64_t /*number*/) { return std::nullopt; }
   /// Lets transfers go on. Local, never waits, does not throw.
   virtual void progress() {}
   /// Local, never waits.

@@ -28,9 +28,12 @@ struct OutputConfig {
   couple::Trigger trigger;
   std::string grid{};  ///< of the snapshot's
   io::FileChoice file;
-  std::int32_t keep = 0;          ///< newest checkpoints that stay; 0: all
-  bool is_asynchronous = false;   ///< written from a copy, behind the simulation
-  bool stops_on_failure = false;  ///< the run ends when a file cannot be written
+  std::int32_t keep = 0;                 ///< newest checkpoints that stay; 0: all
+  bool is_asynchronous = false;          ///< written from a copy, behind the simulation
+  std::optional<std::size_t> carried{};  ///< of a file that sidecars write: its index into `CouplingConfig::files`
+  bool stops_on_failure = false;         ///< the run ends when a file cannot be written
+  std::string stage{};                   ///< folder of each node where it is written first (`io::Stage`); empty: none
+  std::string stage_where{};             ///< the place of that
 };
 
 /// A whole configuration, read and checked.

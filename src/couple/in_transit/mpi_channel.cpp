@@ -126,6 +126,10 @@ Heard MpiChannel::hear() {
     if (reply->contains("received")) reply->at("received").get_to(heard_.received);
     if (!reply->contains("done")) continue;
     reply->at("done").get_to(heard_.analysed);
+    if (reply->contains("file")) {
+      const json& file = reply->at("file");
+      outcomes_[heard_.analysed] = {file.at("error"), file.at("seconds"), file.at("io")};
+    }
     if (!first_unwritten_ && !reply->at("is_written").get<bool>()) first_unwritten_ = heard_.analysed;
   }
   return heard_;
@@ -138,6 +142,11 @@ void MpiChannel::release(std::int64_t number) {
     return shipments_.empty() || shipments_.front().number() > number;
   };
   if (!wait_until(is_gone, timeout_s_)) throw too_long("data to be handed over", timeout_s_);
+}
+
+std::optional<FileOutcome> MpiChannel::outcome_of(std::int64_t number) {
+  const auto found = outcomes_.extract(number);
+  return found.empty() ? std::nullopt : std::optional(std::move(found.mapped()));
 }
 
 void MpiChannel::stop() {

@@ -3,6 +3,7 @@
 #include <deque>
 #include <exception>
 #include <list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -37,6 +38,7 @@ class MpiChannel : public Channel {
   void release(std::int64_t number) override;
   void settle(std::int64_t) override {}  // the sidecars write
   std::optional<std::int64_t> first_unwritten() const override { return first_unwritten_; }
+  std::optional<FileOutcome> outcome_of(std::int64_t number) override;
   void stop() override;
   void end() override;
 
@@ -72,6 +74,7 @@ class MpiChannel : public Channel {
   Heard heard_;
   core::Stopwatch last_command_;
   std::optional<std::int64_t> first_unwritten_;
+  std::map<std::int64_t, FileOutcome> outcomes_;  // that nobody has asked for yet
   std::optional<nlohmann::json> farewell_;
 };
 

@@ -8,6 +8,8 @@
 #include "couple/waiting.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
+#include "sidestream/io/carried_content.hpp"
+#include "sidestream/io/pending.hpp"
 
 namespace sidestream::couple {
 
@@ -68,7 +70,8 @@ void Sidecar::adopt(const json& levels) {
 }
 
 void Sidecar::take(const json& command) {
-  const Announcement announcement = announcement_from(command, around_.config.tasks.size());
+  const Announcement announcement =
+      announcement_from(command, around_.config.tasks.size(), around_.config.files.size());
   around_.runner.begin_at(announcement.first_step);
   mesh::Snapshot snapshot = snapshot_from(command);
   const core::Stopwatch watch;
@@ -78,7 +81,7 @@ void Sidecar::take(const json& command) {
     bytes_in_place = receive(announcement, snapshot);
   }
   const double transfer_s = watch.seconds();
-  divide(around_.bill, "receiving", around_.config.tasks, announcement);
+  divide(around_.bill, "receiving", around_.config, announcement);
   json event = to_json(snapshot.moment);
   event.update({{"wait_s", std::exchange(idle_s_, 0.0)},
                 {"receive_s", transfer_s},
@@ -86,13 +89,17 @@ void Sidecar::take(const json& command) {
                 {"bytes_in_place", bytes_in_place}});
   around_.log.write("receive", event);
   const std::int64_t unwritten_before = around_.books.unwritten();
-  if (command.at("is_stopped").get<bool>())
+  json reply{{"done", announcement.number}};
+  if (announcement.file) {
+    const FileOutcome outcome = write_file(*announcement.file, std::move(snapshot));
+    reply["file"] = {{"error", outcome.error}, {"seconds", outcome.seconds}, {"io", outcome.io}};
+  } else if (command.at("is_stopped").get<bool>()) {
     for (const std::size_t task : announcement.tasks) around_.books.withdraw(task, snapshot.moment);
-  else
+  } else {
     run_tasks(announcement, snapshot, transfer_s);
-  if (group_.rank() == 0)
-    mailbox_.post(Tag::reply,
-                  {{"done", announcement.number}, {"is_written", around_.books.unwritten() == unwritten_before}});
+  }
+  reply["is_written"] = around_.books.unwritten() == unwritten_before;
+  if (group_.rank() == 0) mailbox_.post(Tag::reply, reply);
 }
 
 std::int64_t Sidecar::receive(const Announcement& announcement, mesh::Snapshot& into) {
@@ -141,6 +148,24 @@ void Sidecar::run_tasks(const Announcement& announcement, const mesh::Snapshot& 
     const Delivery delivery{own.transport->name, announcement.bytes[t], t == 0 ? transfer_s : 0.0};
     around_.runner.run(own, snapshot, delivery, around_.books.of(task));
   }
+}
+
+// A run waits for its files before it ends, so that none is left out.
+FileOutcome Sidecar::write_file(const FileOrder& order, mesh::Snapshot state) {
+  const CarriedFile& file = around_.config.files[order.file];
+  const core::Bill::Part part = around_.bill.part("writing", file.kind);
+  const core::Stopwatch watch;
+  FileOutcome outcome;
+  try {
+    const io::CarriedContent content{std::move(state), order.rest};
+    const auto write = [&](const std::string& path) { return io::write_carried(group_, content, file.choice, path); };
+    const io::AccessStatistics statistics = io::write_of_run(group_, file.choice.kind, order.path, write);
+    outcome.io = io::to_json(io::total(group_, statistics)).dump();
+  } catch (const std::exception& error) {
+    outcome.error = error.what();
+  }
+  outcome.seconds = watch.seconds();
+  return outcome;
 }
 
 void Sidecar::say_farewell() {

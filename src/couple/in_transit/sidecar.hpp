@@ -35,6 +35,7 @@ class Sidecar {
   Cargo cargo_for(const Announcement& announcement) const;
   void wait_for_data(Intake intake) const;
   void run_tasks(const Announcement& announcement, const mesh::Snapshot& snapshot, double transfer_s);
+  FileOutcome write_file(const FileOrder& order, mesh::Snapshot state);
   void say_farewell();
 
   Surroundings& around_;

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "sidestream/couple/transport.hpp"
 
 namespace sidestream::couple {
 
@@ -37,11 +40,12 @@ struct Announcement {
   std::vector<ParticleLabel> particles;  ///< in the order of the data, which is that of the snapshot's species
   std::vector<std::int64_t> bytes;       ///< of all levels and particles, charged to each task
   std::int64_t first_step = 0;           ///< that the session was asked about
+  std::optional<FileOrder> file;         ///< that is written of it, in place of tasks
   /// Where particles travel: one for each pair of ranks that exchange blocks, by `from`.
   std::vector<ParticleFlow> flows;
 };
 
-/// Of all tasks.
+/// Of all tasks, or of the file.
 std::int64_t total_bytes(const Announcement& announcement);
 
 }  // namespace sidestream::couple

@@ -195,6 +195,20 @@ std::vector<mesh::Layout> levels_from(const json& message, std::vector<mesh::Lay
   return known;
 }
 
+namespace {
+
+json to_message(const FileOrder& order) {
+  const std::span<const char> rest(order.rest);
+  return {{"file", order.file}, {"path", order.path}, {"rest", binary(rest)}, {"bytes", order.bytes}};
+}
+
+FileOrder file_order_from(const json& message) {
+  const std::vector<char> rest = values_of<char>(message.at("rest"));
+  return {message.at("file"), message.at("path"), {rest.begin(), rest.end()}, message.at("bytes")};
+}
+
+}  // namespace
+
 json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot) {
   const mesh::Geometry& geometry = snapshot.geometry;
   json particles = json::array();
@@ -206,6 +220,7 @@ json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot
           {"bytes", announcement.bytes},
           {"first_step", announcement.first_step},
           {"flows", binary(std::span<const ParticleFlow>(announcement.flows))},
+          {"file", announcement.file ? to_message(*announcement.file) : json()},
           {"step", snapshot.moment.step},
           {"time", snapshot.moment.time},
           {"attributes", snapshot.moment.attributes},
@@ -215,7 +230,7 @@ json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot
            {{"domain", corners(geometry.domain)}, {"length", geometry.length}, {"periodic", geometry.periodic}}}};
 }
 
-Announcement announcement_from(const json& message, std::size_t tasks) {
+Announcement announcement_from(const json& message, std::size_t tasks, std::size_t files) {
   return understood([&] {
     Announcement announcement;
     message.at("number").get_to(announcement.number);
@@ -224,11 +239,13 @@ Announcement announcement_from(const json& message, std::size_t tasks) {
     message.at("first_step").get_to(announcement.first_step);
     announcement.flows = values_of<ParticleFlow>(message.at("flows"));
     announcement.fields = labels_from(message.at("fields"));
+    if (const json& file = message.at("file"); !file.is_null()) announcement.file = file_order_from(file);
     for (const json& label : message.at("particles")) announcement.particles.push_back(particle_label_from(label));
     expect(announcement.number >= 0, "the number of a publish is negative");
     expect(announcement.bytes.size() == announcement.tasks.size(), "there are not bytes for each task");
     expect(std::ranges::all_of(announcement.tasks, [&](std::size_t task) { return task < tasks; }),
            "there is no such task");
+    expect(!announcement.file || announcement.file->file < files, "there is no such file");
     expect(std::ranges::all_of(announcement.flows, [](const ParticleFlow& flow) { return flow.words >= 0; }),
            "a number of words is negative");
     return announcement;
@@ -266,7 +283,8 @@ json unpacked(std::string_view bytes) {
 }
 
 std::int64_t total_bytes(const Announcement& announcement) {
-  return std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), std::int64_t{0});
+  const std::int64_t of_file = announcement.file ? announcement.file->bytes : 0;
+  return std::accumulate(announcement.bytes.begin(), announcement.bytes.end(), of_file);
 }
 
 mesh::Layout dealt(const mesh::Layout& layout, int ranks) {

@@ -28,8 +28,8 @@ ParticleLabel particle_label_from(const nlohmann::json& message);
 
 /// The announcement, and of the snapshot all but layouts, fields and particles.
 nlohmann::json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot);
-/// Of tasks below `tasks`.
-Announcement announcement_from(const nlohmann::json& message, std::size_t tasks);
+/// Of tasks below `tasks`, and files below `files`.
+Announcement announcement_from(const nlohmann::json& message, std::size_t tasks, std::size_t files = 0);
 mesh::Snapshot snapshot_from(const nlohmann::json& message);
 
 /// A message as bytes that keep every number to the bit.

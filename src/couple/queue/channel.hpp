@@ -60,6 +60,9 @@ class Channel {
   /// Of what is settled, the number of the first publish of which a result could not be written.
   virtual std::optional<std::int64_t> first_unwritten() const = 0;
 
+  /// What became of the file of a publish, once, where those who analyse write files.
+  virtual std::optional<FileOutcome> outcome_of(std::int64_t /*number*/) { return std::nullopt; }
+
   /// Has those who analyse leave out, and count, whatever they have not begun. Communicates.
   virtual void stop() = 0;
   /// Ends them when all is done, and takes over their books. Communicates, and waits.

@@ -146,27 +146,55 @@ Announcement QueuedTransport::announcement_for(const Orders& orders, const Load&
 
 Orders QueuedTransport::publish_together(const Orders& orders, const Load& load) {
   const Announcement announcement = announcement_for(orders, load);
-  Charge whole;
-  const core::Stopwatch wait_watch;
-  const Queue::Verdict room =
-      take_room(around_.config.tasks[orders.front().task].name, total_bytes(announcement), load.snapshot.moment.step);
-  whole.wait_s = wait_watch.seconds();
-  whole.queue_bytes = room.queue_bytes;
-  if (room.answer == Queue::Answer::do_here) return charged(orders, announcement, whole);
-  Books::Action action = Books::Action::dropped;
-  if (room.answer != Queue::Answer::left_out) {
-    const core::Stopwatch watch;
-    {
-      const core::Bill::Part part = around_.bill.part("publish: packing", "");
-      action = send(announcement, load, room.answer);
-    }
-    whole.pack_s = watch.seconds();
-    whole.bytes = total_bytes(announcement);
-    divide(around_.bill, "publish: packing", around_.config.tasks, announcement);
-  }
-  for (const Order& order : charged(orders, announcement, whole))
-    around_.books.enter(action, order, load.snapshot.moment);
+  const Handed handed = hand_over(announcement, load, around_.config.tasks[orders.front().task].name);
+  const Orders shares = charged(orders, announcement, handed.charge);
+  if (handed.answer == Queue::Answer::do_here) return shares;
+  for (const Order& order : shares) around_.books.enter(handed.action, order, load.snapshot.moment);
   return {};
+}
+
+QueuedTransport::Handed QueuedTransport::hand_over(const Announcement& announcement, const Load& load,
+                                                   const std::string& whom) {
+  Handed handed;
+  const core::Stopwatch wait_watch;
+  const Queue::Verdict room = take_room(whom, total_bytes(announcement), load.snapshot.moment.step);
+  handed.answer = room.answer;
+  handed.charge.wait_s = wait_watch.seconds();
+  handed.charge.queue_bytes = room.queue_bytes;
+  if (room.answer == Queue::Answer::do_here || room.answer == Queue::Answer::left_out) return handed;
+  const core::Stopwatch watch;
+  {
+    const core::Bill::Part part = around_.bill.part("publish: packing", "");
+    handed.action = send(announcement, load, room.answer);
+  }
+  handed.charge.pack_s = watch.seconds();
+  handed.charge.bytes = total_bytes(announcement);
+  divide(around_.bill, "publish: packing", around_.config, announcement);
+  return handed;
+}
+
+QueuedTransport::Carried QueuedTransport::publish_file(const mesh::Snapshot& state, FileOrder order) {
+  Load load{state, {}};
+  for (const mesh::Species& species : state.species())
+    if (std::optional<ParticleLabel> label = label_of(group_, state, species.name()))
+      load.particles.push_back(std::move(*label));
+  Announcement announcement;
+  announcement.first_step = around_.runner.first_step();
+  announcement.particles = load.particles;
+  for (const mesh::Quantity& field : state.quantities()) announcement.fields.push_back({field.name, field.unit});
+  order.bytes = std::ssize(announcement.fields) * cells_of(state.levels) * static_cast<std::int64_t>(sizeof(double));
+  for (const ParticleLabel& label : load.particles) order.bytes += label.bytes();
+  const std::string& kind = around_.config.files[order.file].kind;
+  if (order.bytes > capacity()) {
+    tell_once("beyond the queue: " + kind,
+              fmt::format("{}, step {}: one publish takes {} bytes, but the queue holds {}; the ranks that compute "
+                          "write them (said once; `coupling.queue`)",
+                          kind, state.moment.step, order.bytes, capacity()));
+    return {};
+  }
+  announcement.file = std::move(order);
+  const Handed handed = hand_over(announcement, load, kind);
+  return {handed.charge, handed.answer == Queue::Answer::do_here ? 0 : number_};
 }
 
 Queue::Verdict QueuedTransport::take_room(const std::string& first_task, std::int64_t bytes, std::int64_t step) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class QueuedTransport : public Transport {
   QueuedTransport(Surroundings& around, std::string whom, std::unique_ptr<Channel> channel);
 
   Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) override;
+  Carried publish_file(const mesh::Snapshot& state, FileOrder order) override;
+  std::optional<FileOutcome> outcome_of(std::int64_t number) override { return channel_->outcome_of(number); }
   void progress() override;
   Standing standing() override;
   void settle(std::int64_t count) override;
@@ -43,10 +46,18 @@ class QueuedTransport : public Transport {
     bool is_enough = false, is_silent = false;
   };
 
+  // What became of a publish that asked for room.
+  struct Handed {
+    Queue::Answer answer{};
+    Books::Action action = Books::Action::dropped;
+    Charge charge;
+  };
+
   Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
   std::vector<ParticleLabel> labels_for(const Orders& orders, const mesh::Snapshot& snapshot) const;
   Announcement announcement_for(const Orders& orders, const Load& load) const;
   Orders publish_together(const Orders& orders, const Load& load);
+  Handed hand_over(const Announcement& announcement, const Load& load, const std::string& whom);
   Orders beyond_the_queue(const Order& order, std::int64_t bytes, const mesh::Moment& moment);
   void tell_once(const std::string& about, const std::string& text);
   Queue::Verdict take_room(const std::string& first_task, std::int64_t bytes, std::int64_t step);

@@ -90,20 +90,6 @@ double largest_magnitude(const comm::Communicator& comm, const FileContent& cont
   return comm.max(largest);
 }
 
-std::vector<core::CompressionChoice> compression_of(const comm::Communicator& comm, const FileContent& content,
-                                                    const std::vector<Variable>& variables,
-                                                    const core::Compression& compression) {
-  std::vector<core::CompressionChoice> choices;
-  if (compression.is_none()) return choices;
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    core::CompressionChoice choice = compression.of(variables[v].quantity->name);
-    if (choice.is_relative) choice.bound = choice.bound_for(largest_magnitude(comm, content, content.fields()[v].name));
-    choice.is_relative = false;
-    choices.push_back(choice);
-  }
-  return choices;
-}
-
 void check(const FileContent& content) {
   const mesh::Snapshot& state = content.state;
   core::require(!state.levels.empty(), "a file has at least one level");
@@ -180,7 +166,9 @@ FileContent content_of(const comm::Communicator& comm, const mesh::Snapshot& sna
   content.kind = choice.kind;
   content.precision = choice.precision;
   content.particle_precision = choice.particle_precision;
-  content.compression = compression_of(comm, content, variables_of(snapshot, choice), choice.compression);
+  std::vector<std::string> names;
+  for (const Variable& variable : variables_of(snapshot, choice)) names.push_back(variable.quantity->name);
+  content.compression = compression_of(comm, content, names, choice.compression);
   comm.agree_on([&] { check(content); });
   return content;
 }
@@ -188,6 +176,20 @@ FileContent content_of(const comm::Communicator& comm, const mesh::Snapshot& sna
 void prepare(const mesh::Snapshot& snapshot, const FileChoice& choice) {
   for (const Variable& variable : variables_of(snapshot, choice))
     if (const std::string& name = variable.quantity->name; snapshot.stored(name).levels.empty()) snapshot.prepare(name);
+}
+
+std::vector<core::CompressionChoice> compression_of(const comm::Communicator& comm, const FileContent& content,
+                                                    const std::vector<std::string>& names,
+                                                    const core::Compression& compression) {
+  std::vector<core::CompressionChoice> choices;
+  if (compression.is_none()) return choices;
+  for (std::size_t v = 0; v < names.size(); ++v) {
+    core::CompressionChoice choice = compression.of(names[v]);
+    if (choice.is_relative) choice.bound = choice.bound_for(largest_magnitude(comm, content, content.fields()[v].name));
+    choice.is_relative = false;
+    choices.push_back(choice);
+  }
+  return choices;
 }
 
 std::vector<std::int64_t> block_starts(const FileContent& content) {

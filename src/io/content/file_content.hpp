@@ -31,6 +31,9 @@ struct FileContent {
   /// Of each variable, with bounds in its unit in the file; none where nothing is compressed.
   std::vector<core::CompressionChoice> compression{};
 
+  /// By what the cells of a field are multiplied that are made and not stored; 1 for those that are not named.
+  std::map<std::string, double> factors{};
+
   const std::vector<mesh::Quantity>& fields() const { return state.quantities(); }
   const std::map<std::string, double>& kept() const;
   /// Of the moment; zero where it says nothing.
@@ -52,6 +55,11 @@ mesh::Snapshot without_quantities(const mesh::Snapshot& snapshot);
 /// What `choice` takes of `snapshot`, which outlives it. Collective. Throws core::Error on all ranks when they tell of
 /// different attributes of the particles, or there is no such number of them.
 FileContent content_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const FileChoice& choice);
+
+/// How each field of `content` is compressed, by the names that they have as quantities. Collective.
+std::vector<core::CompressionChoice> compression_of(const comm::Communicator& comm, const FileContent& content,
+                                                    const std::vector<std::string>& names,
+                                                    const core::Compression& compression);
 
 /// Number of blocks of all levels, and the place of the first block of each level among them (levels + 1 numbers): the
 /// order of blocks in files, level by level.

@@ -61,7 +61,8 @@ BlockCells cells_of(const FileContent& content, const std::string& field, std::s
   const mesh::Int3 n = box.extent();
   const core::View4<double> made(room.data(), box.lo.x, box.lo.y, box.lo.z, n.x, n.y, n.z, 1);
   content.state.write(field, static_cast<int>(level), box, made);
-  return {made};
+  const auto factor = content.factors.find(field);
+  return {made, factor == content.factors.end() ? 1.0 : factor->second};
 }
 
 Extremes pack_block(const FileContent& content, const std::string& field, std::size_t level, const mesh::Box& box,

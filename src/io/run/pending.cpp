@@ -1,9 +1,14 @@
 #include "sidestream/io/pending.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/format.hpp"
 
 namespace sidestream::io {
 
@@ -12,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* folder_name = "pending";
+constexpr const char* note_suffix = ".staged";
 
 // The folder goes with the last that was in it; a later checkpoint makes it again.
 void remove_if_empty(const fs::path& folder) {
@@ -41,19 +47,28 @@ bool is_pending(const std::string& path) {
   return clean.parent_path().filename() == folder_name;
 }
 
-AccessStatistics write_pending(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const FileChoice& choice,
-                               const std::string& path) {
+AccessStatistics write_pending(const comm::Communicator& comm, const std::string& path,
+                               const std::function<AccessStatistics(const std::string& path)>& write) {
   const std::string pending = pending_path(path);
   const fs::path folder = fs::path(pending).parent_path();
   comm.agree_on([&] {
     if (comm.rank() == 0) make_one_folder(folder);
   });
   try {
-    return write_snapshot(comm, snapshot, choice, pending);
+    return write(pending);
   } catch (...) {
     if (comm.rank() == 0) remove_if_empty(folder);
     throw;
   }
+}
+
+AccessStatistics write_of_run(const comm::Communicator& comm, FileKind kind, const std::string& path,
+                              const std::function<AccessStatistics(const std::string& path)>& write) {
+  if (kind == FileKind::checkpoint) return write_pending(comm, path, write);
+  comm.agree_on([&] {
+    if (comm.rank() == 0) make_lasting_folder(fs::path(path).parent_path().string());
+  });
+  return write(path);
 }
 
 void commit(const std::string& path) {
@@ -63,6 +78,38 @@ void commit(const std::string& path) {
   else
     move_file_into_place(pending, path);
   remove_if_empty(fs::path(pending).parent_path());
+}
+
+void write_staged_note(const std::string& path, const std::string& text) {
+  const std::string note = pending_path(path) + note_suffix;
+  make_one_folder(fs::path(note).parent_path());
+  write_file_atomically(note, text);
+}
+
+void remove_staged_note(const std::string& path) {
+  const fs::path note = pending_path(path) + note_suffix;
+  std::error_code ignored;
+  fs::remove(note, ignored);
+  remove_if_empty(note.parent_path());
+}
+
+std::vector<StagedNote> staged_notes_in(const std::string& folder, std::int64_t step) {
+  std::vector<StagedNote> notes;
+  std::error_code error;
+  for (fs::directory_iterator entry(fs::path(folder) / folder_name, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.ends_with(note_suffix)) continue;
+    const std::string own = name.substr(0, name.size() - std::string_view(note_suffix).size());
+    for (const Format& format : formats())
+      if (const auto of = format.checkpoint ? format.checkpoint->step_of(own) : std::nullopt; of && *of > step) {
+        constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+        notes.push_back({*of, (fs::path(folder) / own).string(), read_text(entry->path().string(), most_bytes)});
+        break;
+      }
+  }
+  std::ranges::sort(notes, std::greater(), &StagedNote::step);
+  return notes;
 }
 
 void remove_pending(const std::string& folder) {

@@ -71,9 +71,21 @@ Physics physics_of(const RunConfig& config) {
   return all;
 }
 
+void require_same_physics(const RunConfig& config, const Physics& kept, const std::string& path,
+                          std::span<const std::string> allowed) {
+  if (kept.empty()) return;
+  const Physics wanted = physics_of(config);
+  Physics known = kept;
+  known.insert(wanted.begin(), wanted.end());
+  require_known(allowed, known);
+  if (const std::string different = differences(kept, wanted, allowed); !different.empty())
+    throw core::Error("the checkpoint is of a run with other physics: " + different, path,
+                      "give the configuration what the run had; `--allow-change KEY` goes on with another value; "
+                      "`--from` begins another run with the state in a file");
+}
+
 void require_same_physics(const RunConfig& config, const std::vector<io::Generation>& generations,
                           std::span<const std::string> allowed) {
-  const Physics wanted = physics_of(config);
   for (const io::Generation& generation : generations) {
     Physics kept;
     try {
@@ -81,15 +93,7 @@ void require_same_physics(const RunConfig& config, const std::vector<io::Generat
     } catch (const core::Error&) {
       continue;  // to be passed over, with its name, when the run begins
     }
-    if (kept.empty()) return;
-    Physics known = kept;
-    known.insert(wanted.begin(), wanted.end());
-    require_known(allowed, known);
-    const std::string different = differences(kept, wanted, allowed);
-    if (different.empty()) return;
-    throw core::Error("the checkpoint is of a run with other physics: " + different, generation.path,
-                      "give the configuration what the run had; `--allow-change KEY` goes on with another value; "
-                      "`--from` begins another run with the state in a file");
+    return require_same_physics(config, kept, generation.path, allowed);
   }
 }
 

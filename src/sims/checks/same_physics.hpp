@@ -33,6 +33,10 @@ std::string differences(const std::map<std::string, std::string>& kept,
 void require_same_physics(const RunConfig& config, const std::vector<io::Generation>& generations,
                           std::span<const std::string> allowed);
 
+/// The same of one that says so.
+void require_same_physics(const RunConfig& config, const std::map<std::string, std::string>& kept,
+                          const std::string& path, std::span<const std::string> allowed);
+
 /// The same of what a run takes from the file that it begins with (see `SimulationPlan::physics_of_start`).
 void require_fitting_start(const RunConfig& config, const io::FileDescription& file,
                            std::span<const std::string> allowed);

@@ -11,7 +11,9 @@
 #include "sidestream/couple/replay.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/open_snapshot.hpp"
+#include "sidestream/io/pending.hpp"
 #include "sims/checks/same_physics.hpp"
+#include "sims/run/staging.hpp"
 
 namespace sidestream::sims {
 
@@ -106,7 +108,10 @@ void check_start(const RunConfig& config, const std::string& folder, const RunSt
   if (!start.replay.empty()) require_replay(config, start, folder);
   if (start.existing == io::ExistingRun::resume) {
     const std::vector<io::Generation> generations = io::generations_in(folder);
-    if (generations.empty()) throw no_checkpoint(folder, "");
+    const auto staged = io::staged_notes_in(folder, generations.empty() ? -1 : generations.front().step);
+    if (generations.empty() && staged.empty()) throw no_checkpoint(folder, "");
+    for (const io::StagedNote& note : staged)
+      require_same_physics(config, physics_in_note(note.text), note.path, start.allowed_changes);
     require_same_physics(config, generations, start.allowed_changes);
     for (const io::Generation& generation : generations)
       if (const auto moment = moment_of(generation.path)) {

@@ -12,6 +12,7 @@
 #include "sidestream/io/write_snapshot.hpp"
 #include "sidestream/sims/run.hpp"
 #include "sims/checks/task_files.hpp"
+#include "sims/config/file_sizes.hpp"
 #include "sims/config/output_kinds.hpp"
 #include "sims/config/stripe_options.hpp"
 #include "sims/quantities/common_quantities.hpp"
@@ -19,6 +20,8 @@
 namespace sidestream::sims {
 
 namespace {
+
+constexpr const char* carried_by = "in-transit";
 
 struct RunKeys {
   std::optional<std::int64_t> max_steps;
@@ -47,7 +50,8 @@ core::Table<RunKeys> run_table() {
 }
 
 struct Output : couple::TriggerKeys {
-  std::string format, grid, method, precision, particle_precision, on_failure;  // `grid`: `state` of a checkpoint
+  std::string transport, stage, format, grid, method, precision, particle_precision,
+      on_failure;  // `grid`: `state` of a checkpoint
   std::vector<std::string> variables, species, particle_numbers;
   core::Compression compression;
   double particle_share = 1.0;
@@ -90,6 +94,13 @@ core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeepi
   table.option("ranks_per_file", &Output::ranks_per_file, standard.ranks_per_file)
       .at_least(0)
       .doc("in the format `files`: so many write to a data file, in turn; 0: a row of a square of them");
+  table.option("transport", &Output::transport, "in-situ")
+      .one_of({"in-situ", carried_by})
+      .doc("who writes it: in-situ: the ranks that compute; in-transit: sidecars, while the simulation goes on");
+  table.option("stage", &Output::stage, "")
+      .doc(
+          "folder on a disk of each node, such as \"/local\" or \"$TMPDIR\", where the file is written first, with a "
+          "copy on another node, and from there behind the running simulation; empty: none");
   table.option("asynchronous", &Output::is_asynchronous, false).doc("write a copy behind the running simulation");
   table.option("on_failure", &Output::on_failure, "continue")
       .one_of({"continue", "stop"})
@@ -242,7 +253,24 @@ void check_form(const core::Node& node, const std::string& form, const mesh::Gri
     throw core::unknown_name("form of the state", form, known, key.where());
 }
 
-OutputConfig read_output(const core::Node* node, const OutputKind& kind, const RunConfig& run, core::Node& resolved) {
+// There is one way of writing a file behind the simulation.
+void check_behind(const core::Node& node, const Output& output) {
+  const std::string hint = "leave the key out";
+  if (output.transport == carried_by && output.is_asynchronous)
+    core::reject(*node.find("asynchronous"), "a file that sidecars write is written behind the simulation anyway",
+                 hint);
+  if (output.stage.empty()) return;
+  const core::Node& stage = *node.find("stage");
+  if (output.transport == carried_by)
+    core::reject(stage, "a file that sidecars write is written behind the simulation anyway", hint);
+  if (output.is_asynchronous)
+    core::reject(*node.find("asynchronous"), "what is staged is written behind the simulation anyway", hint);
+  if (output.stage.front() != '/' && output.stage.front() != '$')
+    core::reject(stage, fmt::format("\"{}\" is no folder that all nodes know", output.stage),
+                 "give the whole path: stage = \"/local\", or a variable that each node has: stage = \"$TMPDIR\"");
+}
+
+OutputConfig read_output(const core::Node* node, const OutputKind& kind, RunConfig& run, core::Node& resolved) {
   const couple::TimeKeeping& times = run.coupling.times;
   core::Table<Output> table =
       output_table(kind, times, run.plan->precision(), usual_checkpoint_format(run.plan->has_equal_blocks()));
@@ -272,6 +300,9 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.file.options.files = output.files;
   config.file.options.ranks_per_file = output.ranks_per_file;
   config.is_asynchronous = output.is_asynchronous;
+  config.stage = output.stage;
+  if (!output.stage.empty()) config.stage_where = node->find("stage")->where();
+  check_behind(*node, output);
   config.stops_on_failure = output.on_failure == "stop";
   config.file.quantities = output.variables.empty() ? usual_quantities(kind, *config.file.format, known)
                                                     : read_quantities(*node, output.variables, known);
@@ -284,6 +315,11 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, const R
   config.file.species = output.species;
   config.file.particle_numbers = output.particle_numbers;
   if (output.precision == "single") config.file.precision = io::Precision::single_precision;
+  if (output.transport == carried_by) {
+    config.carried = run.coupling.files.size();
+    couple::add_file(run.coupling, {kind.is_checkpoint ? "checkpoints" : "plot files", config.file},
+                     carried_bytes(run, config), *node->find("transport"));
+  }
   return config;
 }
 

@@ -9,6 +9,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/machine.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/config/file_sizes.hpp"
 #include "sims/config/mesh_config.hpp"
 
 namespace sidestream::sims {
@@ -17,41 +18,36 @@ namespace {
 
 constexpr double usual_rank_bytes = 4.0 * 0x1p30;
 
-// Of one file, without compression, on the mesh of level 0.
-double file_bytes(const RunConfig& config, const io::FileChoice& choice) {
-  const auto cells = static_cast<double>(config.plan->cells().product());
-  double particles = 0.0;
-  for (const couple::ExpectedSpecies& one : config.plan->species("")) particles += one.bytes;
-  if (choice.kind == io::FileKind::checkpoint) {
-    const std::vector<mesh::Quantity> all = config.quantities();
-    const auto is_stored = [&](const mesh::Quantity& quantity) {
-      return quantity.is_state || std::ranges::find(choice.quantities, quantity.name) != choice.quantities.end();
-    };
-    return 8.0 * cells * static_cast<double>(std::ranges::count_if(all, is_stored)) + particles;
-  }
-  const double number_bytes = choice.precision == io::Precision::single_precision ? 4.0 : 8.0;
-  return number_bytes * cells * static_cast<double>(choice.quantities.size()) + choice.particle_share * particles;
-}
-
 // Data files of one of them, written by so many ranks.
 double data_files(const io::FileChoice& choice, double ranks) {
   return choice.format->data_files ? choice.format->data_files(ranks, choice.options) : 1.0;
 }
 
-nlohmann::json describe_files(const RunConfig& config, double ranks) {
+nlohmann::json describe_files(const RunConfig& config, double ranks, double sidecars = 0.0) {
   nlohmann::json files = nlohmann::json::array();
   const auto add = [&](const std::string& kind, const OutputConfig& output) {
     files.push_back({{"kind", kind},
                      {"task", output.task},
                      {"format", output.file.format->name},
+                     {"writers", output.carried ? "sidecars" : "the ranks that compute"},
                      {"bytes", file_bytes(config, output.file)},
-                     {"data_files", data_files(output.file, ranks)},
+                     {"data_files", data_files(output.file, output.carried ? sidecars : ranks)},
                      {"due", couple::in_words(output.trigger.when())}});
   };
   for (const OutputConfig& output : config.plotfiles)
     if (output.grid.empty()) add("plot file", output);
   if (config.checkpoint) add("checkpoint", *config.checkpoint);
   return files;
+}
+
+// What all sidecars together hold while they write a file, beside what formats write at a time.
+double largest_carried(const RunConfig& config) {
+  double bytes = 0.0;
+  for (const OutputConfig& output : config.plotfiles)
+    if (output.carried) bytes = std::max(bytes, carried_bytes(config, output));
+  if (config.checkpoint && config.checkpoint->carried)
+    bytes = std::max(bytes, carried_bytes(config, *config.checkpoint));
+  return bytes;
 }
 
 }  // namespace
@@ -68,7 +64,9 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
     if (!output.task.empty())
       tasks.push_back({{"name", output.task},
                        {"analysis", "writes " + output.file.format->name},
-                       {"transport", output.is_asynchronous ? "async" : "in-situ"},
+                       {"transport", output.carried           ? "in-transit"
+                                     : output.is_asynchronous ? "async"
+                                                              : "in-situ"},
                        {"due", couple::in_words(output.trigger.when())}});
   nlohmann::json description = config.plan->description();
   description.update({{"simulation", config.simulation},
@@ -80,7 +78,8 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
                       {"memory_bytes", config.plan->memory_bytes()},
                       {"least_memory_bytes", config.plan->least_memory_bytes()},
                       {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},
-                      {"files", describe_files(config, counts.compute)},
+                      {"sidecar_bytes", largest_carried(config)},
+                      {"files", describe_files(config, counts.compute, counts.sidecars)},
                       {"tasks", tasks}});
   return description;
 }

@@ -35,7 +35,8 @@ constexpr const char* stops = "stop";
 // How a file of `table`, whether it is a checkpoint or not, is written.
 void add_output(std::vector<Knob>& knobs, OutputConfig& output, const std::string& table) {
   const std::vector<core::Option> options = output_options("checkpoint");
-  knobs.push_back(make_knob(option_of(options, table, "asynchronous"), output.is_asynchronous));
+  if (!output.carried && output.stage.empty())
+    knobs.push_back(make_knob(option_of(options, table, "asynchronous"), output.is_asynchronous));
   knobs.push_back(make_knob<std::string>(
       option_of(options, table, "on_failure"),
       [&output] { return nlohmann::json(output.stops_on_failure ? stops : "continue"); },

@@ -8,9 +8,11 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/carried_content.hpp"
 #include "sidestream/io/event_log.hpp"
 #include "sidestream/io/generations.hpp"
 #include "sidestream/io/pending.hpp"
+#include "sidestream/io/write_snapshot.hpp"
 #include "sims/checks/same_physics.hpp"
 #include "sims/checks/task_files.hpp"
 #include "sims/config/run_knobs.hpp"
@@ -45,12 +47,18 @@ Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::S
       folder_(folder),
       bill_(bill),
       say_(std::move(say)),
+      staging_(compute, config, folder.path()),
       writer_(compute) {
   for (const OutputConfig& plotfile : config.plotfiles) {
     session.schedule().add(trigger_of(plotfile), plotfile.trigger);
     last_plotfiles_.push_back(-1);
   }
   if (config.checkpoint) session.schedule().add(checkpoint_trigger(), config.checkpoint->trigger);
+}
+
+void Outputs::begin(bool is_restart) {
+  if (is_restart) commit_staged(compute_, config_, folder_.path(), session_.log(), say_);
+  staging_.clear();
 }
 
 void Outputs::write_due(Simulation& simulation) {
@@ -132,13 +140,7 @@ void Outputs::write_plotfile(Simulation& simulation, const OutputConfig& config,
   if (std::exchange(last, step) == step) return;
   const std::string folder = folder_.path() + (config.task.empty() ? "" : "/" + config.task);
   const std::string path = folder + "/" + config.file.format->plotfile->of(step);
-  write({"plotfile", path, &config, step}, simulation, config.file,
-        [folder, path](const comm::Communicator& comm, const mesh::Snapshot& snapshot, const io::FileChoice& choice) {
-          comm.agree_on([&] {
-            if (comm.rank() == 0) io::make_lasting_folder(folder);
-          });
-          return io::write_snapshot(comm, snapshot, choice, path);
-        });
+  write({"plotfile", path, &config, step}, simulation, config.file);
 }
 
 void Outputs::write_checkpoint(Simulation& simulation, couple::CheckpointPoint point) {
@@ -162,10 +164,7 @@ void Outputs::write_checkpoint(Simulation& simulation, couple::CheckpointPoint p
   pending.after = session_.mark();
   pending.is_whole = lost_plotfiles_ == 0;
   pending_ = std::move(pending);
-  write(output, simulation, std::move(choice),
-        [path](const comm::Communicator& comm, const mesh::Snapshot& snapshot, const io::FileChoice& what) {
-          return io::write_pending(comm, snapshot, what, path);
-        });
+  write(output, simulation, std::move(choice));
 }
 
 // Were it written now, two would be pending, then three: none would ever be the newest long enough to be committed by
@@ -177,7 +176,7 @@ void Outputs::put_off(std::int64_t step) {
                        {{"step", step}, {"path", pending_->output.path}, {"pending_step", pending_->output.step}});
 }
 
-void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice, const Write& write_file) {
+void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice) {
   const std::string kind = kind_of(output.what);
   const core::Stopwatch watch;
   report_written(true);
@@ -194,6 +193,13 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
     io::prepare(snapshot.on_grid(output.config->grid), choice);
   }
   const mesh::Snapshot& on_grid = snapshot.on_grid(output.config->grid);
+  if (output.config->carried && carry(output, on_grid, choice)) return;
+  if (!output.config->stage.empty() && stage(output, on_grid, choice)) return;
+  const auto write_file = [path = output.path](const comm::Communicator& comm, const mesh::Snapshot& state,
+                                               const io::FileChoice& what) {
+    return io::write_of_run(comm, what.kind, path,
+                            [&](const std::string& place) { return io::write_snapshot(comm, state, what, place); });
+  };
   output.is_asynchronous = output.config->is_asynchronous;
   if (output.is_asynchronous) {
     const core::Bill::Part part = bill_.part("copying", kind);
@@ -216,6 +222,101 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
   }
   outcome.seconds = write_watch.seconds();
   report(output, outcome);
+}
+
+// Returns whether sidecars do it.
+bool Outputs::carry(Output& output, const mesh::Snapshot& snapshot, io::FileChoice choice) {
+  const io::CarriedContent content = io::carried_content(compute_, snapshot, choice);
+  const couple::Transport::Carried carried =
+      session_.publish_file(content.state, {*output.config->carried, output.path, content.rest});
+  if (carried.number == 0) return false;
+  output.is_carried = output.is_asynchronous = true;
+  output.copy_s = carried.charge.pack_s;
+  output.wait_s += carried.charge.wait_s;
+  if (output.what == "checkpoint") pending_->after = session_.mark();
+  if (compute_.rank() == 0) carried_.push_back({std::move(output), carried.number});
+  return true;
+}
+
+// What came before a file that is lost is told before that.
+Outputs::Commit Outputs::hear_of_carried() {
+  while (lost_.empty() && !carried_.empty()) {
+    const Output& output = carried_.front().output;
+    const auto outcome = session_.outcome_of(carried_.front().number);
+    if (!outcome) break;
+    if (!outcome->error.empty()) {
+      lost_ = outcome->error;
+      break;
+    }
+    if (output.what == "checkpoint") become_written();
+    report_file(output, outcome->seconds, nlohmann::json::parse(outcome->io));
+    carried_.pop_front();
+  }
+  if (lost_.empty()) return Commit::none;
+  const Output& output = carried_.front().output;
+  return output.what == "checkpoint"       ? Commit::lost_checkpoint
+         : output.config->stops_on_failure ? Commit::lost_plotfile_that_stops
+                                           : Commit::lost_plotfile;
+}
+
+// Other ranks than the first need not know which one it is.
+void Outputs::take_loss(Commit loss) {
+  Output output{loss == Commit::lost_checkpoint ? "checkpoint" : "plotfile", "", nullptr, 0};
+  if (!carried_.empty()) {
+    output = std::move(carried_.front().output);
+    carried_.pop_front();
+  }
+  const std::string problem = std::exchange(lost_, "");
+  loss == Commit::lost_checkpoint ? lose_pending() : lose_plotfile(output.step);
+  const bool stops =
+      loss == Commit::lost_checkpoint ? config_.checkpoint->stops_on_failure : loss == Commit::lost_plotfile_that_stops;
+  report_failure(output, problem, stops);
+}
+
+// Returns whether it is staged. Where a disk of a node is full, the file is written where all see it, at once.
+bool Outputs::stage(Output& output, const mesh::Snapshot& snapshot, io::FileChoice choice) {
+  const core::Bill::Part part = bill_.part("staging", kind_of(output.what));
+  const core::Stopwatch watch;
+  const io::Stage& stage = staging_.of(*output.config);
+  try {
+    output.staged = stage.write(std::filesystem::path(output.path).filename().string(),
+                                io::carried_content(compute_, snapshot, choice));
+  } catch (const core::Error& error) {
+    session_.log().write("stage_failed", {{"step", output.step}, {"path", output.path}, {"message", error.what()}});
+    say_(fmt::format("the {} could not be staged and is written at once\n{}", output.what, error.what()));
+    return false;
+  }
+  output.copy_s = watch.seconds();
+  output.is_asynchronous = true;
+  output.told = std::make_shared<std::string>();
+  writer_.start([&stage, set = *output.staged, choice = std::move(choice), path = output.path,
+                 told = output.told](const comm::Communicator& comm) {
+    const io::CarriedContent content = stage.open(comm, set, [&](const std::string& text) { *told += text; });
+    return io::write_of_run(comm, choice.kind, path,
+                            [&](const std::string& place) { return io::write_carried(comm, content, choice, place); });
+  });
+  if (output.what == "checkpoint") pending_->output = output;
+  under_way_ = std::move(output);
+  return true;
+}
+
+void Outputs::leave_stage(const Output& output) {
+  if (!output.staged) return;
+  if (output.what == "checkpoint" && compute_.rank() == 0) io::remove_staged_note(output.path);
+  staging_.of(*output.config).remove(*output.staged);
+}
+
+// Where results of before are there, a restart need not wait for the file.
+void Outputs::note_staged() {
+  Output& output = pending_->output;
+  pending_->is_noted = true;
+  try {
+    io::write_staged_note(output.path,
+                          note_of(*output.config, *output.staged, nlohmann::json(physics_of(config_)).dump()));
+    session_.log().write("checkpoint_staged", {{"step", output.step}, {"path", output.path}});
+  } catch (const std::exception& error) {
+    say_(fmt::format("a restart cannot begin with what is staged\n{}", error.what()));
+  }
 }
 
 // The configuration with what was steered.
@@ -243,27 +344,38 @@ void Outputs::report_written(bool wait) {
 // A file that cannot be written is reported; the run goes on unless it was told to stop.
 void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
   const bool is_checkpoint = output.what == "checkpoint";
+  if (!is_checkpoint || !outcome.error.empty()) leave_stage(output);
+  if (output.told && !output.told->empty()) say_("warning: " + *output.told);
   if (!outcome.error.empty()) {
-    is_checkpoint ? lose_pending() : lose_plotfile();
-    return report_failure(output, outcome.error);
+    is_checkpoint ? lose_pending() : lose_plotfile(output.step);
+    return report_failure(output, outcome.error, output.config->stops_on_failure);
   }
-  if (is_checkpoint) {
-    remove_refused();
-    pending_->is_written = true;
-    pending_->watch.restart();
-  }
+  if (is_checkpoint) become_written();
   const io::AccessStatistics statistics = io::total(compute_, outcome.statistics);
   tell_of_stripes(output, statistics);
-  nlohmann::json event{{"step", output.step},
-                       {"path", output.path},
-                       {"format", output.config->file.format->name},
-                       {"write_s", outcome.seconds},
-                       {"asynchronous", output.is_asynchronous},
-                       {"copy_s", output.copy_s},
-                       {"wait_s", output.wait_s},
-                       {"io", io::to_json(statistics)}};
-  if (compute_.rank() == 0) event["bytes"] = bytes_of(is_checkpoint ? io::pending_path(output.path) : output.path);
-  session_.log().write(output.what, event);
+  report_file(output, outcome.seconds, io::to_json(statistics));
+}
+
+void Outputs::become_written() {
+  remove_refused();
+  pending_->is_written = true;
+  pending_->watch.restart();
+}
+
+void Outputs::report_file(const Output& output, double seconds, const nlohmann::json& statistics) {
+  if (compute_.rank() != 0) return;
+  session_.log().write(
+      output.what, {{"step", output.step},
+                    {"path", output.path},
+                    {"format", output.config->file.format->name},
+                    {"write_s", seconds},
+                    {"asynchronous", output.is_asynchronous},
+                    {"writers", output.is_carried ? "sidecars" : "compute"},
+                    {"staged", output.staged.has_value()},
+                    {"copy_s", output.copy_s},
+                    {"wait_s", output.wait_s},
+                    {"io", statistics},
+                    {"bytes", bytes_of(output.what == "checkpoint" ? io::pending_path(output.path) : output.path)}});
 }
 
 // Once.
@@ -285,16 +397,15 @@ void Outputs::lose_pending() {
   last_is_lost_ = true;
 }
 
-// A checkpoint that is being begun comes after it, one that is written came before.
-void Outputs::lose_plotfile() {
+// A checkpoint that is pending comes after it, unless it is of a step before.
+void Outputs::lose_plotfile(std::int64_t step) {
   ++lost_plotfiles_;
-  if (pending_ && !pending_->is_written) pending_->is_whole = false;
+  if (pending_ && step <= pending_->output.step) pending_->is_whole = false;
 }
 
-void Outputs::report_failure(const Output& output, const std::string& problem) {
+void Outputs::report_failure(const Output& output, const std::string& problem, bool stops) {
   if (output.what == "checkpoint") ++lost_checkpoints_;
   session_.log().write(output.what + "_failed", {{"step", output.step}, {"path", output.path}, {"message", problem}});
-  const bool stops = output.config->stops_on_failure;
   say_(fmt::format("the {} was not written, the run {}\n{}", output.what, stops ? "stops" : "goes on", problem));
   if (stops) failure_ = fmt::format("the {} could not be written", output.what);
 }
@@ -318,15 +429,21 @@ void Outputs::remove_refused() {
 }
 
 Outputs::Commit Outputs::step_commit() {
-  if (compute_.rank() != 0 || !pending_ || !pending_->is_written) return Commit::none;
+  if (compute_.rank() != 0) return Commit::none;
+  if (const Commit loss = hear_of_carried(); loss != Commit::none) return loss;
+  if (!pending_ || (!pending_->is_written && !pending_->output.staged)) return Commit::none;
   if (pending_->commit != Commit::none) return pending_->commit;
   const double timeout_s = config_.coupling.timeout_s;
   const couple::Session::Outlook before = session_.outlook(pending_->after);
   if (!before.is_done)
     return std::min(pending_->watch.seconds(), before.silence_s) > timeout_s ? Commit::silent : Commit::none;
-  if (!pending_->is_whole || !before.are_written) return pending_->commit = Commit::refused;
+  const bool is_refused = !pending_->is_whole || !before.are_written;
+  if (is_refused && !pending_->is_written) return Commit::none;  // it may be under way
+  if (is_refused) return pending_->commit = Commit::refused;
   const core::Bill::Part part = bill_.part("committing", "checkpoints");
   const Output& output = pending_->output;
+  if (output.staged && !pending_->is_noted) note_staged();
+  if (!pending_->is_written) return Commit::none;
   try {
     io::commit(output.path);
     pending_->commit = Commit::done;
@@ -344,11 +461,14 @@ Outputs::Commit Outputs::step_commit() {
 
 void Outputs::take(Commit commit) {
   if (commit == Commit::none) return;
+  if (commit >= Commit::lost_checkpoint) return take_loss(commit);
   if (commit == Commit::silent) return session_.wait_for(pending_->after);  // and give up together
   const core::Bill::Part part = bill_.part("committing", "checkpoints");
   const Pending pending = std::move(*pending_);
   pending_.reset();
-  if (commit == Commit::failed) return report_failure(pending.output, pending.problem);
+  leave_stage(pending.output);
+  if (commit == Commit::failed)
+    return report_failure(pending.output, pending.problem, pending.output.config->stops_on_failure);
   if (commit == Commit::refused) return report_refusal(pending);
   session_.log().write("checkpoint_committed", {{"step", pending.output.step},
                                                 {"path", pending.output.path},
@@ -358,13 +478,13 @@ void Outputs::take(Commit commit) {
 
 void Outputs::commit_pending() {
   report_written(true);
-  if (!pending_) return;
   const core::Bill::Part committing = bill_.part("committing", "checkpoints");  // by the first rank, for all
-  {
+  if (pending_) {
     const core::Bill::Part part = bill_.part("waiting for analyses of before", "checkpoints");
     session_.wait_for(pending_->after);
   }
-  take(static_cast<Commit>(compute_.max(static_cast<std::int64_t>(step_commit()))));
+  for (Commit commit{}; (commit = Commit{compute_.max(static_cast<std::int64_t>(step_commit()))}) != Commit::none;)
+    take(commit);
 }
 
 }  // namespace sidestream::sims

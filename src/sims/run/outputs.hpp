@@ -1,6 +1,8 @@
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,6 +14,7 @@
 #include "sidestream/io/background_writer.hpp"
 #include "sidestream/io/run_folder.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/run/staging.hpp"
 
 namespace sidestream::sims {
 
@@ -45,9 +48,13 @@ class Outputs {
   void prepare_checkpoints();
   /// Of a replay: writes the checkpoint that one job ended with and another went on from, after what was steered there.
   void repeat_last(Simulation& simulation);
+  /// Removes the folders of stages where nothing is left in them to go on from. Called last.
+  void end() { staging_.clear(); }
   /// At the end of a run, after `write_due`: writes a checkpoint if the run may go on another time or one was put off,
   /// and waits for what is written behind the simulation.
   void write_last(Simulation& simulation, bool may_go_on);
+  /// Commits what was staged before a restart, as far as it counts; then removes what is left of it.
+  void begin(bool is_restart);
   /// The latter alone.
   void finish_writing() { report_written(true); }
 
@@ -60,14 +67,24 @@ class Outputs {
     failed,
     refused,  // something of before it could not be written
     done,
+    // Of a file that sidecars were to write:
+    lost_checkpoint,
+    lost_plotfile,
+    lost_plotfile_that_stops,
   };
+  static constexpr std::int64_t commits = 8;
   Commit step_commit();
   void take(Commit commit);
 
   /// Whether a checkpoint waits for results of what was published before it.
   bool has_pending() const { return pending_.has_value(); }
-  /// Commits it, if need be after waiting for those results.
+  /// Whether sidecars have files to write yet; on the first rank.
+  bool has_carried() const { return !carried_.empty(); }
+  /// Commits it, if need be after waiting for those results, and takes what is known of files that sidecars write.
   void commit_pending();
+
+  /// What does not protect from the loss of a node.
+  std::vector<core::Error> warnings() const { return staging_.warnings(); }
 
   /// Plot files that could not be written.
   std::int64_t lost_plotfiles() const { return lost_plotfiles_; }
@@ -87,13 +104,16 @@ class Outputs {
     std::string what, path;
     const OutputConfig* config = nullptr;
     std::int64_t step = 0;
-    bool is_asynchronous = false;
+    bool is_asynchronous = false, is_carried = false;
     double copy_s = 0.0, wait_s = 0.0;
+    std::optional<io::StagedSet> staged{};
+    std::shared_ptr<std::string> told{};  // what was found while what is staged was read
   };
   struct Pending {
     Output output;
     couple::Session::Mark after;  // what was published before it
     bool is_whole = true;         // as far as plot files go
+    bool is_noted = false;        // of one that is staged: a restart may begin with it
     bool is_written = false;
     core::Stopwatch watch;  // since then
     std::int64_t put_off = 0;
@@ -108,14 +128,20 @@ class Outputs {
   void write_checkpoint(Simulation& simulation, couple::CheckpointPoint point);
   std::string resolved() const;
   void put_off(std::int64_t step);
-  using Write = std::function<io::AccessStatistics(const comm::Communicator& comm, const mesh::Snapshot& snapshot,
-                                                   const io::FileChoice& choice)>;
-  void write(Output output, Simulation& simulation, io::FileChoice choice, const Write& write_file);
+  void write(Output output, Simulation& simulation, io::FileChoice choice);
+  bool carry(Output& output, const mesh::Snapshot& snapshot, io::FileChoice choice);
+  bool stage(Output& output, const mesh::Snapshot& snapshot, io::FileChoice choice);
+  void leave_stage(const Output& output);
+  void note_staged();
+  Commit hear_of_carried();
+  void take_loss(Commit loss);
   void report_written(bool wait);
   void report(const Output& output, const io::BackgroundWriter::Outcome& outcome);
+  void report_file(const Output& output, double seconds, const nlohmann::json& statistics);
+  void become_written();
   void lose_pending();
-  void lose_plotfile();
-  void report_failure(const Output& output, const std::string& problem);
+  void lose_plotfile(std::int64_t step);
+  void report_failure(const Output& output, const std::string& problem, bool stops);
   void tell_of_stripes(const Output& output, const io::AccessStatistics& statistics);
   void report_refusal(const Pending& pending);
   void remove_refused();
@@ -127,8 +153,15 @@ class Outputs {
   const io::RunFolder& folder_;
   core::Bill& bill_;
   Say say_;
+  Staging staging_;
   io::BackgroundWriter writer_;
   std::optional<Output> under_way_;
+  struct Carried {
+    Output output;
+    std::int64_t number = 0;  // of its publish
+  };
+  std::deque<Carried> carried_;  // by sidecars, on the first rank
+  std::string lost_;             // why the first of them could not be written, until all ranks know that
   std::optional<Pending> pending_;
   bool is_put_off_ = false, stripes_are_told_ = false;
   std::string refused_;                       // the path of the newest refused one, as long as it lies there

@@ -77,6 +77,8 @@ class BetweenSteps {
     replacing_ = start.replacing;
     write_start();
     bill_.begin_rest();
+    outputs_.begin(start.existing == io::ExistingRun::resume);
+    for (const core::Error& warning : outputs_.warnings()) warn(warning);
     if (start.existing == io::ExistingRun::resume) {
       resume();
       steering_.tell(simulation_->moment().step, simulation_->progress());
@@ -129,9 +131,11 @@ class BetweenSteps {
     if (!status_) leave_steps(has_state);
     RunStatus status = *status_;
     // A pending checkpoint relies on what waits in the queue; without one, a restart makes all of that again.
-    const bool drops = was_signalled() && !outputs_.has_pending() && !config_.coupling.replay;
+    const bool relies = outputs_.has_pending() || compute_.broadcast(outputs_.has_carried());
+    const bool drops = was_signalled() && !relies && !config_.coupling.replay;
     const std::vector<couple::TaskTotals> totals = session_.finish(drops ? couple::Drain::no : couple::Drain::yes);
     outputs_.commit_pending();
+    outputs_.end();
     steering_.close();
     // Earlier ones serve a restart.
     const bool has_checkpoint = !io::generations_in(folder_.path()).empty();
@@ -310,7 +314,7 @@ class BetweenSteps {
   // The ranks agree once a step, on one number. An end that another rank tells hides whether the checkpoint was
   // committed, which is asked again, and the first rank's clock, which no trigger asks any more.
   void agree(End end, Outputs::Commit commit) {
-    constexpr std::int64_t commits = 5, milliseconds = std::int64_t{1} << 50;
+    constexpr std::int64_t commits = Outputs::commits, milliseconds = std::int64_t{1} << 50;
     const core::Bill::Part part = bill_.part("waiting for the slowest rank's step", "simulation");
     const auto own_ms = compute_.rank() == 0 ? static_cast<std::int64_t>(1e3 * watch_.seconds()) : 0;
     const std::int64_t mine = static_cast<std::int64_t>(end) * commits + static_cast<std::int64_t>(commit);
@@ -473,6 +477,7 @@ class SteppedRun::Impl {
     world.agree_on([&] {
       if (world.rank() == 0) check_start(config, folder_path, start);
     });
+    require_stages(world, config);
     if (!start.replay.empty()) replay_decisions(world, start.replay, config.coupling);
     if (start.existing == io::ExistingRun::overwrite && world.broadcast(io::RunFolder(folder_path).holds_a_run())) {
       couple::require_session(world, config.coupling);

@@ -7,7 +7,6 @@
 
 #include "io/formats/metadata.hpp"
 
-#include "sidestream/core/for_each.hpp"
 #include "sidestream/core/math.hpp"
 
 namespace sidestream::io {
@@ -118,19 +117,20 @@ ConvertedUnit flash_unit(const std::string& unit, double a) {
 
 namespace {
 
-// A field of `from`, which outlives `to`, in another unit; returns its factor.
-double add_converted(const mesh::Snapshot& from, const mesh::Quantity& field, mesh::Snapshot& to) {
+// A field of `content`, which outlives `in_file`, in another unit; returns its factor.
+double add_converted(const FileContent& content, const mesh::Quantity& field, FileContent& in_file) {
+  const mesh::Snapshot& from = content.state;
   const ConvertedUnit converted = flash_unit(field.unit, from.moment.scale_factor.value_or(1.0));
-  const mesh::Quantity in_file{field.name, converted.unit};
+  const mesh::Quantity own{field.name, converted.unit};
   if (const mesh::Snapshot::Stored& stored = from.stored(field.name); !stored.levels.empty()) {
-    to.add_stored(in_file, stored.levels, stored.component, stored.factor * converted.factor);
+    in_file.state.add_stored(own, stored.levels, stored.component, stored.factor * converted.factor);
     return converted.factor;
   }
-  to.add_computed(in_file, [&from, name = field.name, factor = converted.factor](int level, const mesh::Box& box,
-                                                                                 const core::View4<double>& out) {
-    from.write(name, level, box, out);
-    core::for_each_cell(box, [=](int k, int j, int i) { out(k, j, i) *= factor; });
-  });
+  in_file.state.add_computed(
+      own, [&from, name = field.name](int level, const mesh::Box& box, const core::View4<double>& out) {
+        from.write(name, level, box, out);
+      });
+  in_file.factors.try_emplace(field.name, 1.0).first->second *= converted.factor;
   return converted.factor;
 }
 
@@ -146,7 +146,7 @@ FlashContent in_flash_units(const FileContent& content) {
   in_file.length_unit = "cm";
   in_file.moment.time *= cm_per_mpc / 1e5;
   for (std::size_t v = 0; v < content.fields().size(); ++v) {
-    const double factor = add_converted(state, content.fields()[v], in_file);
+    const double factor = add_converted(content, content.fields()[v], flash.content);
     if (!content.compression.empty()) flash.content.compression[v].bound *= factor;
   }
   for (mesh::ParticleNumber& number : flash.content.particles.numbers) {

@@ -1,0 +1,139 @@
+#include "sims/run/staging.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <utility>
+
+#include "sidestream/core/error.hpp"
+#include "sidestream/io/carried_content.hpp"
+#include "sidestream/io/generations.hpp"
+#include "sidestream/io/pending.hpp"
+
+namespace sidestream::sims {
+
+namespace {
+
+std::vector<const OutputConfig*> staged_outputs(const RunConfig& config) {
+  std::vector<const OutputConfig*> all;
+  for (const OutputConfig& plotfile : config.plotfiles)
+    if (!plotfile.stage.empty()) all.push_back(&plotfile);
+  if (config.checkpoint && !config.checkpoint->stage.empty()) all.push_back(&*config.checkpoint);
+  return all;
+}
+
+// All ranks see what the first one does.
+std::vector<io::StagedNote> notes_of_newer(const comm::Communicator& compute, const std::string& folder) {
+  nlohmann::json all = nlohmann::json::array();
+  compute.agree_on([&] {
+    if (compute.rank() != 0) return;
+    const std::vector<io::Generation> generations = io::generations_in(folder);
+    for (const io::StagedNote& note : io::staged_notes_in(folder, generations.empty() ? -1 : generations.front().step))
+      all.push_back({note.step, note.path, note.text});
+  });
+  std::vector<io::StagedNote> notes;
+  for (const nlohmann::json& note : nlohmann::json::parse(compute.broadcast(all.dump())))
+    notes.push_back({note.at(0), note.at(1), note.at(2)});
+  return notes;
+}
+
+// In the format of its name.
+io::FileChoice choice_for(const RunConfig& config, const std::string& path) {
+  io::FileChoice choice;
+  if (config.checkpoint) choice = config.checkpoint->file;
+  choice.kind = io::FileKind::checkpoint;
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (choice.format != nullptr && choice.format->checkpoint && choice.format->checkpoint->step_of(name)) return choice;
+  for (const io::Format& format : io::formats())
+    if (format.checkpoint && format.checkpoint->step_of(name)) choice.format = &format;
+  choice.options = {};
+  return choice;
+}
+
+void commit_one(const comm::Communicator& compute, const RunConfig& config, const std::string& folder,
+                const io::StagedNote& note, const std::function<void(const std::string& text)>& tell) {
+  io::StagedSet set;
+  std::string stage_folder;
+  compute.agree_on([&] {
+    const nlohmann::json text = nlohmann::json::parse(note.text);
+    set = io::StagedSet::from_text(text.at("set"));
+    const std::string where = text.at("stage");
+    stage_folder = io::with_environment(where, folder);
+    io::check_stage(stage_folder, where);
+  });
+  const io::Stage stage(compute, stage_folder, folder);
+  const io::CarriedContent content = stage.open(compute, set, tell);
+  const io::FileChoice choice = choice_for(config, note.path);
+  io::write_pending(compute, note.path,
+                    [&](const std::string& pending) { return io::write_carried(compute, content, choice, pending); });
+  compute.agree_on([&] {
+    if (compute.rank() == 0) io::commit(note.path);
+  });
+  stage.remove(set);
+}
+
+}  // namespace
+
+void require_stages(const comm::Communicator& world, const RunConfig& config) {
+  world.agree_on([&] {
+    if (world.rank() >= world.size() - config.coupling.sidecars_used()) return;
+    for (const OutputConfig* output : staged_outputs(config))
+      io::check_stage(io::with_environment(output->stage, output->stage_where), output->stage_where);
+  });
+}
+
+Staging::Staging(const comm::Communicator& compute, const RunConfig& config, const std::string& folder) {
+  for (const OutputConfig* output : staged_outputs(config)) {
+    if (!where_.emplace(output->stage, output->stage_where).second) continue;
+    stages_.emplace(output->stage,
+                    io::Stage(compute, io::with_environment(output->stage, output->stage_where), folder));
+  }
+}
+
+std::vector<core::Error> Staging::warnings() const {
+  std::vector<core::Error> all;
+  for (const auto& [folder, stage] : stages_)
+    if (stage.nodes() == 1)
+      all.emplace_back(
+          stage.is_shared()
+              ? fmt::format("all nodes see the same folder \"{}\": what is staged there has no copy", folder)
+              : fmt::format("there is one node: what is staged in \"{}\" has no copy on another", folder),
+          where_.at(folder),
+          "a restart needs this disk until a file is committed; on several nodes name a folder on a disk "
+          "of each");
+  return all;
+}
+
+void Staging::clear() const {
+  for (const auto& [folder, stage] : stages_) stage.remove_all();
+}
+
+std::string note_of(const OutputConfig& output, const io::StagedSet& set, const std::string& physics) {
+  return nlohmann::json{{"stage", output.stage}, {"set", set.to_text()}, {"physics", physics}}.dump();
+}
+
+std::map<std::string, std::string> physics_in_note(const std::string& note) {
+  try {
+    return nlohmann::json::parse(nlohmann::json::parse(note).at("physics").get<std::string>());
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
+
+void commit_staged(const comm::Communicator& compute, const RunConfig& config, const std::string& folder,
+                   io::EventLog& log, const std::function<void(const std::string& line)>& say) {
+  for (const io::StagedNote& note : notes_of_newer(compute, folder)) {
+    try {
+      commit_one(compute, config, folder, note, say);
+      log.write("staged_committed", {{"step", note.step}, {"path", note.path}});
+      say(fmt::format("committed the checkpoint {}, which was staged", note.path));
+      return;
+    } catch (const std::exception& error) {
+      log.write("staged_skipped", {{"step", note.step}, {"path", note.path}, {"message", error.what()}});
+      say(fmt::format("passed over the checkpoint {}, which was staged\n{}", note.path, error.what()));
+    }
+  }
+}
+
+}  // namespace sidestream::sims

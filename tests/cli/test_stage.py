@@ -1,0 +1,320 @@
+"""Files that are staged on disks of the nodes: the same bits, and no node that is lost, with its disk, costs anything.
+
+A node is whoever sees the same folder: ranks of this machine with folders of their own, and with mounts of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from calls import program
+from configs import universe
+from sidestream.attack.subjects import expect_back, state_in
+from sidestream.launch.launcher import find_program, mpi_environment
+from sidestream.runs.run import Run
+from test_faults import LIMIT_S, checkpoints
+from tiers import slow
+
+LAST_STEP = 5
+OUTPUT = """[output]
+checkpoint = { format = "sidestream", every = 1, keep = 2 }
+plotfile = { format = "flash", every = 2 }
+"""
+CONFIG = (
+    f"""simulation = "sedov"
+[mesh]
+cells = [16, 16, 16]
+block = 8
+[sedov]
+end = 10
+[amr]
+max_level = 1
+[refine.shocks]
+criterion = "loehner"
+fields = ["gas_density"]
+[run]
+max_steps = {LAST_STEP}
+[task.spectra]
+analysis = "power_spectrum"
+fields = ["gas_density"]
+every = 1
+"""
+    + OUTPUT
+)
+WITH_PARTICLES = universe(steps=2, box="8 Mpc", z_start=50, z_end=5, seed=3) + OUTPUT
+STAGED = (
+    *("--set", "output.checkpoint.stage='$LOCAL_DISK'"),
+    *("--set", "output.plotfile.stage='$LOCAL_DISK'"),
+)
+
+
+@dataclass
+class Cluster:
+    """A folder that all nodes see, with a disk of each beside it."""
+
+    folder: Path
+
+    def disk(self, node: str) -> Path:
+        return self.folder / f"disk_{node}"
+
+    def run(
+        self,
+        out: str,
+        nodes: Sequence[str],
+        *words: str,
+        layer: dict[str, str] | None = None,
+        rank_of_layer: int = 0,
+        config: str = "box.toml",
+    ) -> subprocess.CompletedProcess[str]:
+        """A run with a rank on each of `nodes`."""
+        line: list[str] = ["mpirun"]
+        for rank, node in enumerate(nodes):
+            self.disk(node).mkdir(exist_ok=True)
+            settings = {"LOCAL_DISK": str(self.disk(node))}
+            if layer is not None and rank == rank_of_layer:
+                library = find_program().parent / "libsidestream_io_layer.so"
+                settings |= {"LD_PRELOAD": str(library), **layer}
+            line += [":"] if rank > 0 else []
+            line += ["-n", "1", "env", *(f"{name}={value}" for name, value in settings.items())]
+            line += [str(find_program()), config, "--quiet", "--out", out, *words]
+        environment = mpi_environment(os.environ, len(nodes))
+        return subprocess.run(
+            line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+
+    def staged(self, node: str) -> list[Path]:
+        return sorted(self.disk(node).glob("sidestream-*/*/*.raw"))
+
+    def is_empty(self) -> bool:
+        return not [path for disk in self.folder.glob("disk_*") for path in disk.rglob("*") if path.is_file()]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    """With the run `whole`, of which nothing is staged."""
+    folder = tmp_path_factory.mktemp("stage")
+    (folder / "box.toml").write_text(CONFIG)
+    done = program(folder, 2, "box.toml", "--quiet", "--out", "whole")
+    assert done.returncode == 0, done.stderr
+    return Cluster(folder)
+
+
+def expect_as_whole(cluster: Cluster, out: str) -> None:
+    whole, other = cluster.folder / "whole", cluster.folder / out
+    assert checkpoints(other)[-1].name == checkpoints(whole)[-1].name
+    assert state_in(checkpoints(other)[-1]) == state_in(checkpoints(whole)[-1])
+    plots = sorted(path.name for path in whole.glob("*plt*"))
+    assert sorted(path.name for path in other.glob("*plt*")) == plots
+    for name in plots:
+        assert state_in(other / name) == state_in(whole / name)
+    assert len(list(other.glob("results/*/*.nc"))) == LAST_STEP + 1
+    assert not (other / "pending").exists()
+
+
+@dataclass
+class Killed:
+    """A run that was killed when its second checkpoint was written and not committed: it counts, as it is staged."""
+
+    out: str
+    run: Path
+    committed: Path
+    staged: str
+
+
+@pytest.fixture
+def killed(cluster: Cluster, request: pytest.FixtureRequest) -> Killed:
+    """Of three ranks, each on a node of its own."""
+    out = "killed_" + "".join(c for c in request.node.name if c.isalnum())[-20:]
+    for node in "abc":
+        shutil.rmtree(cluster.disk(node), ignore_errors=True)
+    layer = {
+        "SIDESTREAM_IO_PATH": f"/{out}/chk",
+        "SIDESTREAM_IO_FAULT": "kill",
+        "SIDESTREAM_IO_FAULT_AT": "2",
+        "SIDESTREAM_IO_CALLS": "rename",
+    }
+
+    done = cluster.run(out, "abc", *STAGED, layer=layer)
+
+    assert done.returncode != 0
+    run = cluster.folder / out
+    [committed] = checkpoints(run)
+    [note] = run.glob("pending/*.staged")
+    assert note.stem > committed.name
+    assert {"copy-00002.raw", "part-00000.raw"} <= {path.name for path in cluster.staged("a")}
+    return Killed(out, run, committed, note.stem)
+
+
+def test_a_run_that_stages_writes_the_same_files(cluster: Cluster) -> None:
+    done = cluster.run("staged", "abc", *STAGED)
+
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+    expect_as_whole(cluster, "staged")
+    log = Run(cluster.folder / "staged").events
+    assert all(event["staged"] for event in log.of("checkpoint", "plotfile"))
+    assert log.of("checkpoint_staged")
+    assert cluster.is_empty()
+
+
+def test_particles_are_staged_too(cluster: Cluster) -> None:
+    (cluster.folder / "particles.toml").write_text(WITH_PARTICLES)
+    done = program(cluster.folder, 2, "particles.toml", "--quiet", "--out", "particles")
+    assert done.returncode == 0, done.stderr
+
+    done = cluster.run("staged_particles", "ab", *STAGED, config="particles.toml")
+
+    assert done.returncode == 0, done.stderr
+    names = ["chk00002.hdf5_chk", *(path.name for path in (cluster.folder / "particles").glob("*plt*"))]
+    assert len(names) == 3
+    for name in names:
+        assert state_in(cluster.folder / "staged_particles" / name) == state_in(cluster.folder / "particles" / name)
+
+
+@pytest.mark.parametrize(("lost", "nodes"), [("c", "ab"), *slow(("b", "abc"), ("b", "ccaab"))])
+def test_what_was_staged_is_gone_on_from_though_a_node_is_lost(
+    cluster: Cluster, killed: Killed, lost: str, nodes: str
+) -> None:
+    shutil.rmtree(cluster.disk(lost))
+
+    again = cluster.run(killed.out, nodes, *STAGED, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    assert "copies are taken" in again.stderr
+    assert len(Run(killed.run).events.of("staged_committed")) == 1
+    expect_back(killed.run, killed.run / killed.staged)
+    expect_as_whole(cluster, killed.out)
+    assert cluster.is_empty()
+
+
+def test_a_damaged_part_is_told_and_its_copy_taken(cluster: Cluster, killed: Killed) -> None:
+    parts = [path for path in cluster.staged("b") if path.name.startswith("part")]
+    for part in parts:
+        content = bytearray(part.read_bytes())
+        content[-5000] ^= 1
+        part.write_bytes(content)
+
+    again = cluster.run(killed.out, "abc", *STAGED, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    assert "the parts of the ranks 1 are not whole on their nodes: copies are taken" in again.stderr
+    assert "part-00001.raw" in again.stderr
+    expect_back(killed.run, killed.run / killed.staged)
+    expect_as_whole(cluster, killed.out)
+
+
+def test_what_is_not_whole_is_passed_over_and_the_one_before_taken(cluster: Cluster, killed: Killed) -> None:
+    shutil.rmtree(cluster.disk("b"))
+    shutil.rmtree(cluster.disk("c"))
+
+    again = cluster.run(killed.out, "ab", *STAGED, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    assert "passed over the checkpoint" in again.stderr
+    assert "is not whole: the parts of the ranks 1 are gone" in again.stderr
+    expect_back(killed.run, killed.committed)
+    expect_as_whole(cluster, killed.out)
+
+
+@pytest.mark.parametrize("rank", [1, *slow(0)])
+def test_a_rank_killed_while_it_stages_costs_the_steps_since_the_last_commit(cluster: Cluster, rank: int) -> None:
+    out = f"staging_{rank}"
+    layer = {
+        "SIDESTREAM_IO_PATH": f"/.part-0000{rank}.raw",
+        "SIDESTREAM_IO_FAULT": "kill",
+        "SIDESTREAM_IO_FAULT_AT": "4",
+        "SIDESTREAM_IO_CALLS": "rename",
+    }
+
+    assert cluster.run(out, "abc", *STAGED, layer=layer, rank_of_layer=rank).returncode != 0
+    newest = checkpoints(cluster.folder / out)
+    again = cluster.run(out, "abc", *STAGED, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    if newest and not Run(cluster.folder / out).events.of("staged_committed"):
+        expect_back(cluster.folder / out, newest[-1])
+    expect_as_whole(cluster, out)
+    assert cluster.is_empty()
+
+
+def test_a_full_disk_of_a_node_has_the_files_written_at_once(cluster: Cluster) -> None:
+    layer = {"SIDESTREAM_IO_PATH": "/.part-00001.raw", "SIDESTREAM_IO_FAULT": "enospc", "SIDESTREAM_IO_FAULT_AT": "1+"}
+
+    done = cluster.run("full", "abc", *STAGED, layer=layer, rank_of_layer=1)
+
+    assert done.returncode == 0, done.stderr
+    assert "the checkpoint could not be staged and is written at once" in done.stderr
+    log = Run(cluster.folder / "full").events
+    assert len(log.of("stage_failed")) == LAST_STEP + 3  # three plot files
+    assert not any(event["staged"] for event in log.of("checkpoint", "plotfile"))
+    expect_as_whole(cluster, "full")
+    assert cluster.is_empty()
+
+
+def test_one_node_is_told_that_it_has_no_partner(cluster: Cluster) -> None:
+    done = cluster.run("alone", "aa", *STAGED)
+
+    assert done.returncode == 0, done.stderr
+    assert "there is one node" in done.stderr
+    expect_as_whole(cluster, "alone")
+
+
+REFUSALS = {
+    "missing": (("output.checkpoint.stage=/nowhere/at/all",), "there is no folder"),
+    "unset": (("output.checkpoint.stage=$NOT_SET_ANYWHERE",), "there is no variable `NOT_SET_ANYWHERE`"),
+    "relative": (("output.checkpoint.stage=local",), "is no folder that all nodes know"),
+    "asynchronous": (
+        ("output.checkpoint.stage=/tmp", "output.checkpoint.asynchronous=true"),
+        "what is staged is written behind the simulation anyway",
+    ),
+    "sidecars": (
+        ("output.checkpoint.stage=/tmp", "output.checkpoint.transport=in-transit", "coupling.sidecars=1"),
+        "a file that sidecars write is written behind the simulation anyway",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_cannot_be_is_refused_before_work(cluster: Cluster, case: str) -> None:
+    settings, said = REFUSALS[case]
+    words = [word for setting in settings for word in ("--set", setting)]
+
+    done = program(cluster.folder, 2, "box.toml", "--out", "refused", *words)
+
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "output.checkpoint." in done.stderr
+    assert not (cluster.folder / "refused").exists()
+
+
+def test_nodes_are_told_by_their_mounts(cluster: Cluster, tmp_path: Path) -> None:
+    if subprocess.run(["unshare", "-m", "-n", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("not allowed here: mounts of a process of its own")
+    mount = tmp_path / "local"
+    mount.mkdir()
+    inside = 'mount --bind "$LOCAL_DISK" "$0" && exec "$@"'
+    line = ["mpirun"]
+    for rank in range(3):
+        disk = tmp_path / f"disk_{rank}"
+        disk.mkdir()
+        line += [":"] if rank > 0 else []
+        line += ["-n", "1", "env", f"LOCAL_DISK={disk}", "unshare", "-m", "--propagation", "private"]
+        line += ["sh", "-c", inside, str(mount), str(find_program()), "box.toml", "--quiet", "--out", "mounted"]
+        line += ["--set", f"output.checkpoint.stage={mount}"]
+
+    done = subprocess.run(
+        line, cwd=cluster.folder, env=mpi_environment(os.environ, 3), capture_output=True, text=True, timeout=LIMIT_S,
+        check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "no copy" not in done.stderr
+    assert len(Run(cluster.folder / "mounted").events.of("checkpoint_committed")) >= 2
+    expect_as_whole(cluster, "mounted")
