@@ -345,7 +345,7 @@ void Outputs::report_written(bool wait) {
 void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
   const bool is_checkpoint = output.what == "checkpoint";
   if (!is_checkpoint || !outcome.error.empty()) leave_stage(output);
-  if (output.told && !output.told->empty()) say_("warning: " + *output.told);
+  if (output.told && !output.told->empty()) say_(*output.told);
   if (!outcome.error.empty()) {
     is_checkpoint ? lose_pending() : lose_plotfile(output.step);
     return report_failure(output, outcome.error, output.config->stops_on_failure);
