@@ -23,6 +23,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/atomic_file.hpp"
+#include "sidestream/io/format.hpp"
 
 namespace {
 
@@ -101,6 +102,21 @@ class Benchmark {
                  now.format, now.method);
   }
 
+  struct Done {
+    io::AccessStatistics statistics;
+    double seconds = 0.0;
+  };
+  // The work of a case, of which one rank may do all and fail.
+  Done done(const Case& now, bool is_durable) const {
+    Done own;
+    comm_.agree_on([&] {
+      const core::Stopwatch watch;
+      own.statistics = now.work(is_durable);
+      own.seconds = watch.seconds();
+    });
+    return own;
+  }
+
   // Leaves a folder without the file of a case that writes, with that of one that reads, and a disk with nothing to do.
   void prepare(const Case& next) {
     comm_.barrier();
@@ -132,7 +148,7 @@ class Benchmark {
     sidestream_io_watch(folder_.c_str());
     sidestream_io_reset();
     try {
-      const io::AccessStatistics statistics = now.work(true);
+      const io::AccessStatistics statistics = done(now, true).statistics;
       sidestream_io_watch(nullptr);
       outcomes_[c].calls = total_calls();
       outcomes_[c].statistics = to_json(io::total(comm_, statistics));
@@ -174,13 +190,11 @@ class Benchmark {
     prepare(now);
     sidestream_io_watch(folder_.c_str());
     sidestream_io_reset();
-    const core::Stopwatch watch;
-    const io::AccessStatistics statistics = now.work(is_durable);
-    const double own_s = watch.seconds();
+    const Done own = done(now, is_durable);
     sidestream_io_watch(nullptr);
     Times& times = is_durable ? outcomes_[c].synced : outcomes_[c].plain;
-    times.own.push_back(parts_of(own_s, sidestream_io_read(), statistics));
-    times.seconds.push_back(comm_.max(own_s));
+    times.own.push_back(parts_of(own.seconds, sidestream_io_read(), own.statistics));
+    times.seconds.push_back(comm_.max(own.seconds));
   }
 
   // The median over the repetitions on each rank.
@@ -356,6 +370,10 @@ int main(int argc, char** argv) {
     arguments.selection.contents = bench::readings;
   }
   if (!contents.empty()) arguments.selection.contents = contents;
+  const std::vector<std::string> formats = io::formats().names();
+  for (const std::string& name : arguments.selection.formats)
+    if (arguments.sizes.empty() && std::ranges::find(formats, name) == formats.end())
+      return line.refuse(fmt::format("`{}` is no format: --formats takes {}", name, fmt::join(formats, ", ")));
   arguments.selection.buffers = *sizes;
   arguments.selection.aggregators = *writers;
   return measure_all(arguments, argc, argv);

@@ -180,7 +180,7 @@ Case plain(const comm::Communicator& comm, const Workload& workload, const Readi
     return io::reads_since(before);
   };
   const auto before = [&comm, path, bytes, is_cold] {
-    sequential(comm, "", bytes, path).work(true);
+    comm.agree_on([&] { sequential(comm, "", bytes, path).work(true); });
     comm.agree_on([&] {
       if (comm.rank() == 0) set_cached(path, !is_cold);
     });

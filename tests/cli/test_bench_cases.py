@@ -254,6 +254,7 @@ def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: 
         (["--case", "nyx", "--sizes", "AMR64"], 2, "--sizes is for the case `enzo`"),
         (["--sizes", "AMR64"], 2, "--sizes is for a case"),
         (["--out", "figures"], 2, "--out is for a case"),
+        (["--formats", "raw,bogus"], 2, "`bogus` is no format: --formats takes sidestream, "),
         (["--contents", "plot"], 2, "--contents takes checkpoint, plotfile, chosen"),
         (["--buffers", "4,x"], 2, "--buffers 4,x: `x` cannot be tried"),
         (["--buffers", "0"], 2, "--buffers 0: `0` cannot be tried"),

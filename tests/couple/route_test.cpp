@@ -97,8 +97,14 @@ TEST(Protocol, NumbersOfASnapshotKeepEveryBit) {
 
 TEST(Protocol, AnAnnouncementArrivesAsItWasSent) {
   const ParticleLabel stars{"stars", std::int64_t{1} << 40, 0.1, {{"momentum_x", "km/s"}, {"age", ""}}};
-  const Announcement sent{
-      7, {0, 2}, {{"density", "g"}}, {stars, {"tracers", 3, 0.0, {}}}, {80, 0}, 12, {{3, 1, std::int64_t{1} << 33}}};
+  const Announcement sent{7,
+                          {0, 2},
+                          {{"density", "g"}},
+                          {stars, {"tracers", 3, 0.0, {}}},
+                          {80, 0},
+                          12,
+                          {},
+                          {{3, 1, std::int64_t{1} << 33}}};
 
   const Announcement arrived = announcement_from(unpacked(packed(to_message(sent, mesh::Snapshot()))), 3);
 
@@ -146,7 +152,7 @@ TEST(Protocol, ADamagedMessageIsRefused) {
 }
 
 TEST(Protocol, AnAnnouncementOfTasksThatThereAreNotIsRefused) {
-  const Announcement sent{7, {0, 2}, {}, {}, {80, 0}, 12, {}};
+  const Announcement sent{7, {0, 2}, {}, {}, {80, 0}, 12, {}, {}};
   const nlohmann::json good = to_message(sent, mesh::Snapshot());
   nlohmann::json negative = good, uneven = good;
   negative["number"] = -1;
