@@ -221,7 +221,7 @@ def nothing_is_left() -> Iterator[None]:
     """Neither processes nor files of jobs."""
     before = in_memory()
     yield
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90  # jobs of tests beside this one end too
     while (jobs_alive() or in_memory() - before) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not jobs_alive()

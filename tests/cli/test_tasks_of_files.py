@@ -261,6 +261,33 @@ def test_files_are_not_shared_out_where_a_task_looks_back(plots: list[Path], tmp
     assert results_in(tmp_path / "on3") == results_in(tmp_path / "on1")
 
 
+INTRUDER = """
+import shutil
+import sidestream
+
+@sidestream.analysis
+def intruder(snapshot):
+    if snapshot.step == 0:
+        shutil.rmtree("LATER")
+        shutil.copytree("OTHER", "LATER")
+    return {"found": 1.0}
+"""
+
+
+def test_a_file_that_is_another_one_by_the_time_it_is_read_is_refused(plots: list[Path], tmp_path: Path) -> None:
+    copies = [Path(shutil.copytree(plot, tmp_path / "series" / plot.name)) for plot in plots[:3]]
+    code = INTRUDER.replace("LATER", str(copies[2])).replace("OTHER", str(plots[5]))
+    (tmp_path / "intruder.py").write_text(code, encoding="utf-8")
+    (tmp_path / "tasks.toml").write_text('[task.i]\nanalysis = "python"\nfile = "intruder.py"\n', encoding="utf-8")
+
+    done = analyzed(copies, 1, tmp_path / "out", name="sidestream-run-python")
+
+    assert done.returncode != 0
+    assert done.stderr.count("error: ") == 1
+    assert "the file was of step 2 when the series began, and is of step 5 now" in done.stderr
+    assert ss.open(tmp_path / "out").steps("i") == [0, 1]
+
+
 def test_a_damaged_file_of_a_series_is_named_and_what_others_took_is_done(plots: list[Path], tmp_path: Path) -> None:
     (damaged := tmp_path / "damaged").mkdir()
     copies = [Path(shutil.copytree(plot, damaged / plot.name)) for plot in plots]

@@ -66,6 +66,12 @@ std::int64_t cells_in(const mesh::Snapshot& snapshot) {
   return cells;
 }
 
+// A file of a series, which results are named after the steps of.
+struct Member {
+  std::int64_t step = 0;
+  std::string file;
+};
+
 // Files, one after another, by all ranks of a group.
 class FileAnalysis {
  public:
@@ -81,9 +87,13 @@ class FileAnalysis {
         is_of_run_(is_of_run) {}
 
   // How many results could not be made, on rank 0. `next`: what is read after this one.
-  std::int64_t operator()(const std::string& file, const std::string& next, core::Bill& bill) {
-    const io::ReadAhead ahead(file, next);
-    mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(ranks_, file));
+  std::int64_t operator()(const Member& member, const std::string& next, core::Bill& bill) {
+    const io::ReadAhead ahead(member.file, next);
+    mesh::Snapshot snapshot = io::in_common_units(io::open_snapshot(ranks_, member.file));
+    if (snapshot.moment.step != member.step)
+      throw core::Error(fmt::format("the file was of step {} when the series began, and is of step {} now", member.step,
+                                    snapshot.moment.step),
+                        member.file, "others replace it: wait until it is written, then do the series again");
     if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
     add_dark_matter_of_particles(ranks_, snapshot);
     Sources sources = add_common_quantities(snapshot);
@@ -115,9 +125,9 @@ class FileAnalysis {
   }
 
   // The same with a bill of its own, as each file after the first has.
-  std::int64_t anew(const std::string& file, const std::string& next) {
+  std::int64_t anew(const Member& member, const std::string& next) {
     core::Bill bill(core::Bill::Clock::now());
-    return (*this)(file, next, bill);
+    return (*this)(member, next, bill);
   }
 
   const std::optional<io::RunFolder>& folder() const { return folder_; }
@@ -140,8 +150,8 @@ class FileAnalysis {
   std::int64_t cells_ = 0;
 };
 
-// In the order of their steps, which results are named after.
-std::vector<std::string> in_order(const comm::Communicator& world, const std::vector<std::string>& files) {
+// In the order of their steps.
+std::vector<Member> in_order(const comm::Communicator& world, const std::vector<std::string>& files) {
   std::map<std::int64_t, std::string> ordered;
   for (const std::string& file : files) {
     const auto [other, is_new] = ordered.emplace(io::open_snapshot(world, file).moment.step, file);
@@ -149,9 +159,9 @@ std::vector<std::string> in_order(const comm::Communicator& world, const std::ve
     throw core::Error(fmt::format("this file and {} are both of step {}", other->second, other->first), file,
                       "results are named after the step: give each a folder of its own with `--out`");
   }
-  std::vector<std::string> names;
-  for (const auto& [step, file] : ordered) names.push_back(file);
-  return names;
+  std::vector<Member> members;
+  for (const auto& [step, file] : ordered) members.push_back({step, file});
+  return members;
 }
 
 // Groups of ranks that have files of their own, and the one that this rank is in.
@@ -177,10 +187,10 @@ std::int64_t analyze_files(const comm::Communicator& world, const Node& root, co
     core::check_known_keys(tasks, std::array<std::string, 5>{"coupling", "stream", "task", "quantity", "heating"});
   });
   const bool is_of_run = root.find("simulation") != nullptr;
-  const std::vector<std::string> files = in_order(world, what.files);
+  const std::vector<Member> files = in_order(world, what.files);
   FileAnalysis first(world, tasks, what.folder, std::nullopt, "analyze", tell, is_of_run);
   const std::span others = std::span(files).subspan(1);
-  const auto name_of = [&](std::size_t other) { return other < others.size() ? others[other] : std::string(); };
+  const auto name_of = [&](std::size_t other) { return other < others.size() ? others[other].file : std::string(); };
   std::int64_t failed = first(files.front(), name_of(0), bill);
   const Deal deal = dealt(static_cast<int>(others.size()), world, first.ranks_for_one(world.size()));
   if (deal.groups < 2) {
