@@ -274,6 +274,9 @@ TEST_P(Remap, SumsAreAddedInAnOrderThatOwnersDoNotChange) {
 }
 
 TEST_P(Remap, CutShortByAnExceptionWaitsForNobody) {
+#ifdef MPICH_VERSION
+  GTEST_SKIP() << "MPICH over UCX kills a program in MPI_Finalize that has sent what nobody took";
+#endif
   const auto there = test::owned_by(split(domain_of({64, 64, 64}), {1, 1, 1}), [](auto) { return 0; });
   const auto here = test::owned_by(there, [&](auto) { return world().size() - 1; });
   const auto start_and_fail = [&] {
