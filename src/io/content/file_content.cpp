@@ -11,11 +11,11 @@
 #include "io/content/chosen_species.hpp"
 #include "io/content/pack_block.hpp"
 #include "io/content/particle_table.hpp"
+#include "io/content/refined_blocks.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/quantity_names.hpp"
-#include "sidestream/io/refined_blocks.hpp"
 #include "sidestream/io/write_snapshot.hpp"
 
 namespace sidestream::io {

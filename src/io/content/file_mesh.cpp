@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "io/content/refined_blocks.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/io/refined_blocks.hpp"
 
 namespace sidestream::io {
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "io/content/refined_blocks.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/io/refined_blocks.hpp"
 
 namespace sidestream::io {
 
