@@ -45,7 +45,7 @@ def to_unyt(data: xr.DataArray | xr.Dataset, hubble: float | None = None) -> Any
 
 
 def to_pint(data: xr.DataArray | xr.Dataset, hubble: float | None = None) -> Any:
-    """The same as quantities of pint, of its application registry, which learns `Msun`.
+    """The same as quantities of pint, of its application registry, which learns `Msun` and `Angstrom`.
 
     Needs pint (`pip install "sidestream[pint]"`).
 
@@ -57,8 +57,12 @@ def to_pint(data: xr.DataArray | xr.Dataset, hubble: float | None = None) -> Any
     registry = pint.get_application_registry()
     if "Msun" not in registry:
         registry.define(f"Msun = {KG_PER_MSUN!r} * kilogram")
+    if "Angstrom" not in registry:
+        registry.define("@alias angstrom = Angstrom")
 
     def quantity(values: Any, text: str) -> Any:
+        if text.isidentifier() and text in registry:  # which may have another zero: degC
+            return registry.Quantity(values, text)
         return registry.Quantity(values, "dimensionless") * registry.parse_expression(text)
 
     return _converted(data, hubble, quantity, (pint.errors.PintError, AttributeError, TypeError), "pint")

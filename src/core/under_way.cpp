@@ -28,6 +28,33 @@ constexpr std::array crashes{Crash{SIGSEGV, "signal 11 (SIGSEGV)"}, Crash{SIGABR
                              Crash{SIGILL, "signal 4 (SIGILL)"}};
 std::array<struct sigaction, crashes.size()> before;
 
+// By one call, so that what several ranks say does not lie within each other; what a signal handler may call.
+void say(std::initializer_list<std::string_view> pieces) {
+  std::array<char, PIPE_BUF> text{};
+  std::size_t size = 0;
+  for (const std::string_view piece : pieces) size += piece.copy(text.data() + size, text.size() - size);
+  for (std::string_view rest(text.data(), size); !rest.empty();) {
+    const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
+    if (written <= 0) return;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void tell(std::string_view cause) {
+  say({"error: ", present->who, " ended its process by ", cause, "\n", present->about});
+}
+
+std::atomic<bool> ends_are_told = false;
+
+/// Sees `exit` first: what belongs to the thread that calls it goes before anything that other threads may be using.
+struct ExitTeller {
+  ~ExitTeller() {
+    if (present == nullptr || !ends_are_told) return;
+    tell("`exit`");
+    std::_Exit(EXIT_FAILURE);
+  }
+};
+
 /// Where a signal is handled when the stack of its thread is full, for the life of the thread. One that is there stays.
 class SpareStack {
  public:
@@ -53,24 +80,9 @@ class SpareStack {
   void* bytes_ = MAP_FAILED;
 };
 
-void have_a_spare_stack() {
+void watch_this_thread() {
   static thread_local const SpareStack spare;
-}
-
-// By one call, so that what several ranks say does not lie within each other; what a signal handler may call.
-void say(std::initializer_list<std::string_view> pieces) {
-  std::array<char, PIPE_BUF> text{};
-  std::size_t size = 0;
-  for (const std::string_view piece : pieces) size += piece.copy(text.data() + size, text.size() - size);
-  for (std::string_view rest(text.data(), size); !rest.empty();) {
-    const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
-    if (written <= 0) return;
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-void tell(std::string_view cause) {
-  say({"error: ", present->who, " ended its process by ", cause, "\n", present->about});
+  static thread_local const ExitTeller teller;
 }
 
 extern "C" void tell_of_crash(int number) {
@@ -82,22 +94,16 @@ extern "C" void tell_of_crash(int number) {
   ::raise(number);  // handled as before when this returns
 }
 
-extern "C" void tell_of_exit() {
-  if (present == nullptr) return;
-  tell("`exit`");
-  std::_Exit(EXIT_FAILURE);
-}
-
 }  // namespace
 
 UnderWay::UnderWay(Words words) : words_(std::move(words)), outer_(present) {
   static std::atomic<std::int64_t> begun = 0;
   words_.number = ++begun;
-  have_a_spare_stack();
+  watch_this_thread();
   present = &words_;
 }
 UnderWay::UnderWay(const Words* of_another) : outer_(present) {
-  have_a_spare_stack();
+  watch_this_thread();
   present = of_another;
 }
 UnderWay::~UnderWay() {
@@ -113,7 +119,7 @@ void tell_of_sudden_ends() {
   action.sa_handler = tell_of_crash;
   action.sa_flags = SA_ONSTACK;
   for (std::size_t c = 0; c < crashes.size(); ++c) ::sigaction(crashes[c].number, &action, &before[c]);
-  std::atexit(tell_of_exit);
+  ends_are_told = true;
 }
 
 }  // namespace sidestream::core

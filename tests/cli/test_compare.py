@@ -241,6 +241,7 @@ def test_matrices_that_are_no_covariance_are_refused(case: str, runs: Path) -> N
         (["one", "--data", "GOOD.CSV", "--covariance", "empty.csv"], 1, "the covariance is empty\n  --> empty.csv"),
         (["one", "--data", "GOOD.CSV"], 0, ""),
         (["one", "--data", "below.csv"], 1, "`sigma_stat` is -1 in row 2"),
+        (["one", "--data", "sure.csv"], 1, "the errors of row 1 are all zero"),
         (["one", "--data", "gap.csv"], 1, "row 1 holds a number that is not finite, or none"),
         (["one", "--data", "short.csv"], 1, "the table has no column `P_km_s`"),
     ],
@@ -253,6 +254,7 @@ def test_mistakes_are_refused(words: list[str], code: int, said: str, runs: Path
     (runs / "empty.csv").write_text("# nothing\n\n")
     (runs / "GOOD.CSV").write_text("z,k_s_km,P_km_s,sigma_total\n4.2,0.01,30,1\n")
     (runs / "below.csv").write_text("z,k_s_km,P_km_s,sigma_stat\n4.2,0.01,30,1\n4.2,0.02,20,-1\n")
+    (runs / "sure.csv").write_text("z,k_s_km,P_km_s,sigma_stat\n4.2,0.01,30,0\n")
     (runs / "gap.csv").write_text("z,k_s_km,P_km_s,sigma_stat\n4.2,0.01,30,\n")
 
     done = compare(runs, *words)

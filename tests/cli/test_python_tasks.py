@@ -47,11 +47,7 @@ every = 4
 """
 
 MINE = """
-import matplotlib
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
-import xarray as xr
 import sidestream
 
 @sidestream.analysis(fields=["gas_density", "pressure"])
@@ -68,13 +64,20 @@ def mine(snapshot, above=1.0, bins=8):
     counts = snapshot.histogram(density, edges)
     weighted = snapshot.histogram(density, edges, volumes)
     peaks = snapshot.gather(cells=[float(sum(d.size for d in density))])
+    furthest, least = snapshot.max(*reach), snapshot.min(*density)
+    if snapshot.rank > 0:  # and libraries that take long to load are loaded once
+        return None
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import xarray as xr
     figure, axes = plt.subplots()
     axes.stairs(counts, edges)
     table = xr.Dataset(
         {"counts": ("bin", counts), "weighted": ("bin", weighted, {"units": "1", "long_name": "volume of each bin"})},
         coords={"bin": 0.5 * (edges[1:] + edges[:-1])},
     )
-    scalars = {"mass": (mass, "g"), "volume": volume, "reach": snapshot.max(*reach), "least": snapshot.min(*density),
+    scalars = {"mass": (mass, "g"), "volume": volume, "reach": furthest, "least": least,
                "cells": float(np.sum(peaks["cells"])), "kind": "blast"}
     return scalars, table, figure
 """

@@ -109,6 +109,10 @@ def test_units_convert_in_pint_as_in_unyt(finished_run: Path) -> None:
         pytest.approx(2 * 1.98841586e30)
     )
     assert sidestream.to_pint(xr.DataArray([3.0])).dimensionless
+    assert sidestream.to_pint(xr.DataArray([0.0], attrs={"units": "degC"})).to("K").magnitude == [273.15]
+    assert sidestream.to_pint(xr.DataArray([1216.0], attrs={"units": "Angstrom"})).to("nm").magnitude == [
+        pytest.approx(121.6)
+    ]
     with pytest.raises(sidestream.Error, match="pint does not know the unit `bananas`"):
         sidestream.to_pint(xr.DataArray([1.0], attrs={"units": "bananas"}))
     with pytest.raises(sidestream.Error, match="needs h"):

@@ -50,6 +50,9 @@ def read_flux_power(path: Path, covariance: Path | None = None) -> FluxPower:
         what = f"row {int(np.argmin(finite)) + 1} holds a number that is not finite, or none"
         raise Error(what, path, "leave such rows out")
     if covariance is None:
+        if (error == 0).any():
+            what = f"the errors of row {int(np.argmax(error == 0)) + 1} are all zero, and chi^2 divides by them"
+            raise Error(what, path, "give one standard deviation above zero, or leave such rows out")
         return FluxPower(path.stem, z, k, power, error)
     matrix = _read_covariance(covariance, len(table))
     return FluxPower(path.stem, z, k, power, np.sqrt(np.diag(matrix)), matrix)

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..cosmology import FITS, PRESS_SCHECHTER, SHETH_TORMEN, TINKER, WARREN, Fit, Theory
-from ..picture import FAINT, INK, MUTED, look
+from ..picture import FAINT, INK, MUTED, legend_outside, look
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -158,7 +158,8 @@ def draw(title: str, series: Sequence[Series], curves: Curves | None, unresolved
             _ratios(panels[1], limits["xlim"], series, curves)
         panels[0].set(**limits, ylabel=r"$dn/d\ln M$ [$(h/\mathrm{Mpc})^{3}$]")
         panels[0].set_title(title)
-        panels[0].legend(loc="lower left", fontsize=8.5, frameon=True, framealpha=0.85, edgecolor="none")
+        handles, labels = panels[0].get_legend_handles_labels()
+        legend_outside(figure, handles, labels, above=False, columns=min(len(labels), 3))
         panels[-1].set_xlabel(r"halo mass $M$ [$h^{-1}M_\odot$]")
         low, high = limits["xlim"]
         for panel in panels if unresolved > low else ():
@@ -178,10 +179,9 @@ def _limits(series: Sequence[Series]) -> dict[str, tuple[float, float]]:
     low = min(one.points.low.min() for one in series)
     high = max(one.points.high.max() for one in series)
     densities = np.concatenate([one.points.density for one in series])
-    # Room below for the legend: the curves fall towards the right.
     return {
         "xlim": (low / 1.25, high * 1.6),
-        "ylim": (densities.min() / 8, densities.max() * 4),
+        "ylim": (densities.min() / 4, densities.max() * 4),
     }
 
 
