@@ -6,7 +6,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
-#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -95,7 +94,9 @@ class Session {
   }
   void set_field(const std::string& name, const std::string& unit, const std::string& meaning, bool is_state,
                  const std::string& type, const std::vector<Memory>& blocks) {
-    sims::HostField field{.quantity = {name, unit, meaning, is_state}, .type = mesh::element_type(type), .blocks = {}};
+    sims::HostField field;
+    field.quantity = {name, unit, meaning, is_state};
+    field.type = mesh::element_type(type);
     for (const auto& [address, strides] : blocks)
       field.blocks.push_back({reinterpret_cast<void*>(address), {strides[0], strides[1], strides[2]}});
     run_->set_field(std::move(field));
@@ -144,7 +145,8 @@ class Session {
 
   std::tuple<std::int64_t, double> begin(std::int64_t step, double time, const Problem& problem) {
     const nb::gil_scoped_release unlocked;
-    refusing(problem, time, [&] { run_->begin(step, time); });
+    if (problem) refuse(*problem);
+    run_->begin(step, time);
     return {step, time};
   }
   bool has_begun() const { return run_->has_begun(); }
@@ -154,7 +156,8 @@ class Session {
   std::optional<double> next_time(double time) const { return run_->next_time(time); }
   void step(std::int64_t step, double time, const Problem& problem) {
     const nb::gil_scoped_release unlocked;
-    refusing(problem, time, [&] { run_->step_taken(step, time); });
+    if (problem) refuse(*problem);
+    run_->step_taken(step, time);
   }
   void progress() { run_->progress(); }
   std::string end() {
@@ -171,17 +174,11 @@ class Session {
     throw core::Error(what, where, hint);
   }
 
-  // A step that is no number on one rank would leave the others waiting for it: it is told as a time that is none,
-  // which all refuse.
-  template <typename F>
-  static void refusing(const Problem& problem, double& time, F call) {
-    if (problem) time = std::numeric_limits<double>::quiet_NaN();
-    try {
-      call();
-    } catch (const core::Error&) {
-      if (problem) raise(*problem);
-      throw;
-    }
+  // What makes a call impossible on this rank is told to those that wait in it.
+  [[noreturn]] void refuse(const std::tuple<std::string, std::string, std::string>& problem) {
+    const auto& [what, where, hint] = problem;
+    run_->refuse(core::Error(what, where, hint));
+    raise(problem);
   }
 
   std::vector<std::unique_ptr<double>> knobs_;  // outlive the run

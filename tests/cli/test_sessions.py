@@ -304,8 +304,7 @@ def test_steps_that_are_no_numbers_on_one_rank_are_refused_on_all(tmp_path: Path
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("refused") == 8
-    assert done.stdout.count("`step` is 'one'") == done.stdout.count("`time` is None") == 2, "on the rank that said it"
-    assert done.stdout.count("on rank 1") == 4
+    assert done.stdout.count("`step` is 'one'") == done.stdout.count("`time` is None") == 4, "on both ranks"
     assert len(results(tmp_path / "run")) == 2
 
 
@@ -354,7 +353,8 @@ def test_wrong_arguments_on_one_rank_are_refused_on_all(name: str, tmp_path: Pat
     done = launch(tmp_path, 2, sys.executable, "wrong.py", name)
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("refused") == 2, done.stdout
+    told = [line for line in done.stdout.splitlines() if line.startswith("refused")]
+    assert len(told) == 2 and told[0] == told[1], done.stdout
 
 
 def test_a_session_that_was_closed_does_nothing(tmp_path: Path) -> None:

@@ -138,6 +138,9 @@ class HostRun {
   /// The program has taken a step, and all numbers are those after it: does what is due. Refused, before anything is
   /// done, where ranks differ in what they tell, steps do not go up or time goes back.
   void step_taken(std::int64_t step, double time);
+  /// Instead of `begin`, or of `step_taken` once the run has begun, by a rank that cannot call it: all ranks throw the
+  /// problem.
+  void refuse(const core::Error& problem);
   /// Lets transfers go on, within a long step. Local and cheap.
   void progress();
   /// Whether no call that ranks make together has failed half-way: after one that has, each refuses, and `end` does

@@ -9,7 +9,6 @@
 #include <limits>
 #include <string_view>
 
-#include "sidestream/core/error.hpp"
 
 namespace sidestream::sims {
 
@@ -27,9 +26,13 @@ std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
-bool are_alike(const comm::Communicator& comm, const Digest& digest) {
-  const std::int64_t all = digest.of_all, types = digest.of_types.value_or(none);
-  std::array<std::int64_t, 4> least{all, ~all, types, digest.of_types ? ~types : none};
+// Without a digest nothing is alike.
+bool are_alike(const comm::Communicator& comm, const std::optional<Digest>& digest) {
+  std::array<std::int64_t, 4> least{~none, ~none, none, none};
+  if (digest) {
+    const std::int64_t all = digest->of_all, types = digest->of_types.value_or(none);
+    least = {all, ~all, types, digest->of_types ? ~types : none};
+  }
   comm::check(MPI_Allreduce(MPI_IN_PLACE, least.data(), 4, MPI_INT64_T, MPI_MIN, comm.raw()), "MPI_Allreduce");
   return least[0] == ~least[1] && (least[2] == none || least[2] == ~least[3]);
 }
@@ -86,6 +89,12 @@ void require_alike(const comm::Communicator& comm, const Digest& digest,
   const std::vector<Saying> first = parted(comm.broadcast(joined(own)));
   comm.agree_on([&] { compare(first, own, comm); });
   throw core::Error("ranks give arrays of different types for a field", "", "give the same type on all ranks");
+}
+
+void refuse_to_say(const comm::Communicator& comm, const core::Error& problem) {
+  are_alike(comm, std::nullopt);
+  comm.broadcast(std::string());
+  comm.agree_on([&] { throw core::Error(problem); });
 }
 
 void require_name(const std::string& name, const std::string& what, const std::string& example) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/error.hpp"
 #include "sidestream/mesh/geometry.hpp"
 #include "sidestream/sims/host_run.hpp"
 
@@ -33,6 +34,9 @@ struct Digest {
 /// digest; `sayings` are made only then. Collective; one small exchange where they are alike.
 void require_alike(const comm::Communicator& comm, const Digest& digest,
                    const std::function<std::vector<Saying>()>& sayings);
+
+/// Instead of `require_alike`, of a rank that has nothing to say because of a problem: all ranks throw that.
+void refuse_to_say(const comm::Communicator& comm, const core::Error& problem);
 
 /// Throws core::Error unless results and files may use the name. `what`: "a field".
 void require_name(const std::string& name, const std::string& what, const std::string& example);

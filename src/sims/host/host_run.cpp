@@ -275,6 +275,13 @@ void HostRun::begin(std::int64_t& step, double& time) {
   impl_->together("calls", "begin", [&] { impl_->begin(step, time); });
 }
 
+void HostRun::refuse(const core::Error& problem) {
+  require_whole();
+  const comm::Communicator& compute = *impl_->compute;
+  if (has_begun()) return impl_->together("calls", "step", [&] { refuse_to_say(compute, problem); });
+  impl_->together("calls", "begin", [&] { compute.agree_on([&] { throw core::Error(problem); }); });
+}
+
 bool HostRun::has_begun() const {
   return impl_->run.has_value();
 }
