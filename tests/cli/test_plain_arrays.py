@@ -138,3 +138,12 @@ def test_a_plot_file_needs_no_description(folder: Path) -> None:
 
     assert done.returncode == 2
     assert "--box and --unit describe plain arrays" in done.stderr
+
+
+@pytest.mark.parametrize("file", ["density.npy", "fields.h5"])
+def test_who_asks_what_arrays_are_is_told_how_they_are_analysed(folder: Path, file: str) -> None:
+    done = command(folder, "info", file)
+
+    assert done.returncode == 1
+    words = "density.npy" if file.endswith("npy") else "fields.h5:/NAME"
+    assert done.stderr.count(f'sidestream analyze {words} --box "20 Mpc" --task halos') == 1

@@ -27,7 +27,7 @@ Int3 active_axes(const Box& domain) {
 }
 
 std::string name_of(const Told& block) {
-  return fmt::format("block {} of level {}, rank {}", to_string(block.box), block.level, block.rank);
+  return fmt::format("block {} along x, y, z of level {}, rank {}", to_string(block.box), block.level, block.rank);
 }
 
 // By so many levels; cells that are cut are seen by `refined`.
@@ -123,7 +123,7 @@ std::string where_missing(const Box& domain, const std::vector<Told>& blocks) {
   std::vector<Box> boxes;
   for (const Told& block : blocks) boxes.push_back(block.box);
   const std::vector<Box> missing = boxes.size() < many ? pieces_of(domain, boxes).leaves : std::vector<Box>{domain};
-  return fmt::format("the cells {}", to_string(missing.front()));
+  return fmt::format("the cells {} along x, y, z", to_string(missing.front()));
 }
 
 // Level 0 lies everywhere, and each finer one on the one before.
