@@ -325,3 +325,13 @@ def test_what_a_cosmology_has_computed_serves_the_next_picture() -> None:
     assert other.mass_function(np.array([1e12]), 0.0) != density
     assert Theory(COSMOLOGY).mass_function(np.array([1e12]), 0.0) == density
     assert Theory(COSMOLOGY)._cosmology() is first._cosmology()
+
+
+def test_the_legend_covers_no_point(drawn: dict[str, Picture]) -> None:
+    for picture in (drawn[name] for name in drawn if "mass-function" in name):
+        axes = picture.figure.axes[0]
+        picture.figure.canvas.draw()
+        legend = axes.get_legend().get_window_extent()
+        for points in axes.containers:
+            for x, y in axes.transData.transform(np.column_stack(points[0].get_data())):
+                assert not legend.contains(x, y), picture.name

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..cosmology import FITS, PRESS_SCHECHTER, SHETH_TORMEN, TINKER, WARREN, Fit, Theory
-from ..picture import FAINT, INK, MUTED, legend_outside, look
+from ..picture import FAINT, INK, MUTED, look
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,6 +19,7 @@ BIN_WIDTH = 0.2  # of log10 M
 FINE_SPHERE = 3.0  # cells in the radius of a sphere whose mass is to be trusted
 RESOLVED = 100  # cells (or particles) of a halo whose mass is to be trusted
 HIGHEST_RATIO = 5.0  # that a plot makes room for
+LEGEND_LINE = 0.19  # inches
 _LINES: dict[Fit, Any] = {
     PRESS_SCHECHTER: {"ls": ":", "color": FAINT},
     SHETH_TORMEN: {"ls": "-.", "color": MUTED},
@@ -158,8 +159,8 @@ def draw(title: str, series: Sequence[Series], curves: Curves | None, unresolved
             _ratios(panels[1], limits["xlim"], series, curves)
         panels[0].set(**limits, ylabel=r"$dn/d\ln M$ [$(h/\mathrm{Mpc})^{3}$]")
         panels[0].set_title(title)
-        handles, labels = panels[0].get_legend_handles_labels()
-        legend_outside(figure, handles, labels, above=False, columns=min(len(labels), 3))
+        panels[0].legend(loc="lower left", fontsize=8.5, frameon=True, framealpha=0.85, edgecolor="none")
+        _make_room_below(panels[0], figure.get_figheight() * heights[0] / sum(heights))
         panels[-1].set_xlabel(r"halo mass $M$ [$h^{-1}M_\odot$]")
         low, high = limits["xlim"]
         for panel in panels if unresolved > low else ():
@@ -181,8 +182,15 @@ def _limits(series: Sequence[Series]) -> dict[str, tuple[float, float]]:
     densities = np.concatenate([one.points.density for one in series])
     return {
         "xlim": (low / 1.25, high * 1.6),
-        "ylim": (densities.min() / 4, densities.max() * 4),
+        "ylim": (densities.min() / 2, densities.max() * 4),
     }
+
+
+def _make_room_below(axes: Any, height: float) -> None:
+    """For the legend, which then covers no point. `height`: of the panel with its margins, in inches."""
+    share = min(0.6, LEGEND_LINE * (len(axes.get_legend_handles_labels()[1]) + 1) / height)
+    lowest, highest = np.log(axes.get_ylim())
+    axes.set_ylim(bottom=np.exp(highest - (highest - lowest) / (1 - share)))
 
 
 def _curves(axes: Any, span: tuple[float, float], series: Sequence[Series], curves: Curves) -> None:
