@@ -49,6 +49,15 @@ void Snapshot::put(Entry entry) {
   quantities_[name] = std::move(entry);
 }
 
+Snapshot Snapshot::frame() const {
+  Snapshot frame;
+  frame.moment = moment;
+  frame.geometry = geometry;
+  frame.length_unit = length_unit;
+  frame.gamma = gamma;
+  return frame;
+}
+
 void Snapshot::add_grid(const std::string& name, Snapshot on_it) {
   const auto is_fit = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
   core::require(!name.empty() && std::ranges::all_of(name, is_fit) && !grids_.contains(name),

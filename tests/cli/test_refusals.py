@@ -53,6 +53,11 @@ def run(folder: Path, *words: str, ranks: int = 1) -> Done:
             "task.t.store",
             ["value"],
         ),
+        (
+            '[output]\nplotfile = { every = 1, format = "vtkhdf", particle_share = 0.5 }\n',
+            "output.plotfile.particle_share",
+            ["the format `vtkhdf` holds no particles"],
+        ),
         (TASK.format("projection") + "level = 30\n", "task.t.level", ["picture of level 30", "lower `level`"]),
         (TASK.format("slice") + "level = 14\n", "task.t.level", ["picture of level 14"]),
         (TASK.format("power_spectrum") + "level = 12\n", "task.t.level", ["covering grid of level 12"]),

@@ -48,6 +48,15 @@ TEST(Registry, AMissingKeyIsToldWithAnExample) {
   EXPECT_EQ(error_of("color = 1").hint(), "for example animal = \"horse\"");
 }
 
+TEST(Registry, TwoEntriesOfOneNameAreRefused) {
+  try {
+    const Registry<Entry> twice({"animals", "animal", ""}, {{"horse", "", 4}, {"hen", "", 2}, {"horse", "", 3}});
+    FAIL() << "one of them would never be found";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "there are two entries of the name `horse`");
+  }
+}
+
 TEST(Registry, ListsWhatItHolds) {
   const Listing listing = animals().listing();
 

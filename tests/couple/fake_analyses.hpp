@@ -32,6 +32,8 @@ class Digest : public analysis::Analysis {
     if (comm.rank() != 0) return {};
     result.attributes["has_metals"] = std::int64_t{snapshot.has("metals")};
     result.attributes["length"] = snapshot.geometry.length[2];
+    result.attributes["length_unit"] = snapshot.length_unit;
+    result.attributes["gamma"] = snapshot.gamma;
     result.attributes["levels"] = static_cast<std::int64_t>(snapshot.levels.size());
     result.summary = std::to_string(boxes) + " boxes";
     return result;

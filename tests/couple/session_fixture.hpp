@@ -49,6 +49,8 @@ inline mesh::Snapshot snapshot_on(std::vector<mesh::Layout> levels, const comm::
   snapshot.moment.time = 0.1 * static_cast<double>(step);
   snapshot.moment.attributes = {{"redshift", 10.0 - static_cast<double>(step)}, {"omega_m", 0.3}};
   snapshot.geometry = {mesh::domain_of({16, 16, 16}), {1.0, 2.0, 1.0 / 3.0}, {true, true, true}};
+  snapshot.length_unit = "furlong";
+  snapshot.gamma = 1.4;
   snapshot.levels = std::move(levels);
   const auto add = [&](const char* name, double factor) {
     std::vector<mesh::Field<double>> fields;

@@ -21,6 +21,8 @@ TEST_F(Transports, ResultsAreTheSameInSituOnThreadsAndForEveryNumberOfSidecars) 
     for (const std::int64_t step : {0, 1}) {
       mesh::Result here = io::read_result(folder_.result("here", step));
       const mesh::Result aside = io::read_result(folder_.result(name, step));
+      EXPECT_EQ(std::get<std::string>(here.attributes.at("length_unit")), "furlong");
+      EXPECT_EQ(std::get<double>(here.attributes.at("gamma")), 1.4);
       here.attributes["task"] = name;
       expect_equal(here, aside);
     }

@@ -152,9 +152,21 @@ TEST_F(Species, AreDescribedWithWhatEachHas) {
   EXPECT_EQ(species[3].at("particles"), 0);
 }
 
+TEST_F(Species, OfACheckpointAreNotLostInAFormatThatHoldsNone) {
+  io::Format format = io::formats().named("raw");
+  format.holds_particles = false;
+
+  try {
+    write(sample(), {.format = &format, .kind = io::FileKind::checkpoint});
+    FAIL() << "a restart would have no particles";
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.message(), "a checkpoint has particles, which the format `raw` cannot hold");
+  }
+}
+
 TEST_F(Species, AreChosenForAPlotFile) {
   for (const io::Format& format : io::formats()) {
-    if (!format.plotfile || format.name == "vtkhdf") continue;  // which has no particles
+    if (!format.plotfile || !format.holds_particles) continue;
     SCOPED_TRACE(format.name);
     const std::string path = write(sample(), {.format = &format,
                                               .quantities = {"gas_density"},

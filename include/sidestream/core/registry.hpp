@@ -29,6 +29,9 @@ struct Listing {
 Error unknown_name(const std::string& singular, std::string_view name, const std::vector<std::string>& names,
                    const std::string& where = "");
 
+/// Throws core::Error naming what of `names` is there twice.
+void require_names_once(const std::string& singular, std::vector<std::string> names);
+
 /// What may stand in a registry: a name and a sentence; its options and what it makes are its own business.
 template <typename Entry>
 concept Registered = requires(const Entry& entry) {
@@ -40,7 +43,10 @@ concept Registered = requires(const Entry& entry) {
 template <Registered Entry>
 class Registry {
  public:
-  Registry(Kind kind, std::vector<Entry> entries) : kind_(std::move(kind)), entries_(std::move(entries)) {}
+  /// Throws core::Error where two entries have the same name.
+  Registry(Kind kind, std::vector<Entry> entries) : kind_(std::move(kind)), entries_(std::move(entries)) {
+    require_names_once(kind_.singular, names());
+  }
 
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }

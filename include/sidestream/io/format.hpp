@@ -52,6 +52,7 @@ struct Format {
   bool takes_any_boxes = true;            ///< rather than boxes of equal size alone
   /// How many data files so many ranks write; none: one.
   std::function<double(double ranks, const WriteOptions& options)> data_files{};
+  bool holds_particles = true;  ///< else it is no format for checkpoints of what has some
 
   /// Whether one of the `write_keys` changes anything.
   bool follows(std::string_view key) const;

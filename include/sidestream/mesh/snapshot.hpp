@@ -45,9 +45,13 @@ class Snapshot {
   std::vector<Layout> levels;        ///< the leaves of each level, coarsest first; a level may be empty of boxes
   std::vector<Layout> with_refined;  ///< all blocks of each level, where some are refined; see `blocks`
   int rank = 0;                      ///< the owner in `levels` that this process is
+  // Of files and restarts; analyses do not have these by every transport.
   std::map<std::string, double> state_numbers;  ///< that a restart needs, to the bit
   std::map<std::string, std::string> texts;     ///< that the file keeps beside the state it was read from
   std::string source;                           ///< that file, for messages
+
+  /// Its moment, geometry, unit of length and gamma alone: what goes with cells that are handed on.
+  Snapshot frame() const;
 
   int finest_level() const { return static_cast<int>(levels.size()) - 1; }
   bool is_refined() const { return levels.size() > 1; }

@@ -72,7 +72,7 @@ class Description:
 
 def is_plain(path: Path) -> bool:
     """Whether the path names plain arrays: a NumPy file, or `FILE.h5:/DATASET` (or a group of data sets)."""
-    return path.suffix in _NUMPY or _hdf5(path) is not None
+    return (path.suffix in _NUMPY and not path.is_dir()) or _hdf5(path) is not None
 
 
 @contextmanager

@@ -165,11 +165,7 @@ std::vector<mesh::Layout> layouts_of(const mesh::Snapshot& snapshot, const std::
 }
 
 mesh::Snapshot without_cells(const mesh::Snapshot& snapshot, std::vector<mesh::Layout> layouts, int rank) {
-  mesh::Snapshot part;
-  part.moment = snapshot.moment;
-  part.geometry = snapshot.geometry;
-  part.length_unit = snapshot.length_unit;
-  part.gamma = snapshot.gamma;
+  mesh::Snapshot part = snapshot.frame();
   part.rank = rank;
   part.levels = std::move(layouts);
   if (part.is_refined()) part.with_refined = part.levels;

@@ -226,6 +226,8 @@ json to_message(const Announcement& announcement, const mesh::Snapshot& snapshot
           {"attributes", snapshot.moment.attributes},
           {"words", snapshot.moment.words},
           {"scale_factor", snapshot.moment.scale_factor ? json(*snapshot.moment.scale_factor) : json()},
+          {"length_unit", snapshot.length_unit},
+          {"gamma", snapshot.gamma},
           {"geometry",
            {{"domain", corners(geometry.domain)}, {"length", geometry.length}, {"periodic", geometry.periodic}}}};
 }
@@ -261,6 +263,8 @@ mesh::Snapshot snapshot_from(const json& message) {
     message.at("words").get_to(snapshot.moment.words);
     if (const json& scale_factor = message.at("scale_factor"); !scale_factor.is_null())
       snapshot.moment.scale_factor = scale_factor.get<double>();
+    message.at("length_unit").get_to(snapshot.length_unit);
+    message.at("gamma").get_to(snapshot.gamma);
     const json& geometry = message.at("geometry");
     snapshot.geometry.domain = box_from(geometry.at("domain"));
     geometry.at("length").get_to(snapshot.geometry.length);

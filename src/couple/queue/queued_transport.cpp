@@ -246,9 +246,7 @@ Books::Action QueuedTransport::send(Announcement announcement, const Load& load,
 
   const bool is_stored = answer == Queue::Answer::stored && store(cargo, snapshot.moment.step);
   if (answer != Queue::Answer::started) held_[number_] = {announcement.tasks, snapshot.moment};
-  mesh::Snapshot head;
-  head.moment = snapshot.moment;
-  head.geometry = snapshot.geometry;
+  mesh::Snapshot head = snapshot.frame();
   head.levels = snapshot.levels;
   channel_->send({std::move(announcement), std::move(head), std::move(cargo)}, answer != Queue::Answer::started);
   if (answer == Queue::Answer::stored && !is_stored)  // it stays in memory, so there has to be room for it

@@ -13,7 +13,7 @@
 namespace sidestream::couple {
 
 /// Of the protocol; a peer of another version is told so.
-inline constexpr int stream_version = 2;
+inline constexpr int stream_version = 3;
 
 /// What stands before the bytes of a transfer.
 struct ChunkHead {

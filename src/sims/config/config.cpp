@@ -190,6 +190,7 @@ void check_write_keys(const core::Node& node, const io::Format& format, const Ou
 }
 
 void check_particles(const core::Node& node, const OutputKind& kind, const Output& output, const RunConfig& run) {
+  const io::Format& format = io::formats().named(output.format);
   const std::vector<couple::ExpectedSpecies> known = run.plan->species(output.grid);
   const std::string where = output.grid.empty() ? "this simulation" : fmt::format("the grid `{}`", output.grid);
   if (!kind.has_fields && known.empty())
@@ -203,6 +204,9 @@ void check_particles(const core::Node& node, const OutputKind& kind, const Outpu
         std::pair("particle_precision", output.particle_precision != "single")})
     if (is_set && known.empty() && run.begins_anew)
       core::reject(*node.find(key), fmt::format("{} has no particles", where), "leave the key out");
+    else if (is_set && !format.holds_particles && run.begins_anew)
+      core::reject(*node.find(key), fmt::format("the format `{}` holds no particles", format.name),
+                   "leave the key out, or take another format");
   std::vector<std::string> species, numbers;
   for (const couple::ExpectedSpecies& one : known) {
     species.push_back(one.name);
@@ -217,14 +221,16 @@ void check_particles(const core::Node& node, const OutputKind& kind, const Outpu
       throw core::unknown_name("number of the particles", name, numbers, node.find("particle_numbers")->where());
 }
 
-void check_state(const core::Node& node, const OutputKind& kind, const io::Format& format,
-                 const std::vector<mesh::Quantity>& quantities) {
-  if (!kind.is_checkpoint || format.holds_particles_alone) return;
-  if (std::ranges::none_of(quantities, &mesh::Quantity::is_state))
-    core::reject(
-        *node.find("format"),
-        fmt::format("the state of this simulation is particles alone, which the format `{}` cannot hold", format.name),
-        "take another format, such as \"sidestream\"");
+void check_state(const core::Node& node, const OutputKind& kind, const io::Format& format, const RunConfig& run) {
+  if (!kind.is_checkpoint) return;
+  const std::vector<mesh::Quantity> quantities = run.grids().at("").quantities;
+  const bool is_particles_alone = std::ranges::none_of(quantities, &mesh::Quantity::is_state);
+  const bool has_particles = !run.plan->species("").empty();
+  if ((is_particles_alone && !format.holds_particles_alone) || (has_particles && !format.holds_particles))
+    core::reject(*node.find("format"),
+                 fmt::format("the state of this simulation {}, which the format `{}` cannot hold",
+                             is_particles_alone ? "is particles alone" : "has particles", format.name),
+                 "take another format, such as \"sidestream\"");
 }
 
 void check_boxes(const core::Node& node, const OutputKind& kind, const io::Format& format, const SimulationPlan& plan) {
@@ -288,7 +294,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, RunConf
   config.file.kind = kind.is_checkpoint ? io::FileKind::checkpoint : io::FileKind::plot_file;
   config.trigger = couple::Trigger(std::move(when));
   config.keep = output.keep;
-  check_state(*node, kind, *config.file.format, grids.at("").quantities);
+  check_state(*node, kind, *config.file.format, run);
   check_boxes(*node, kind, *config.file.format, *run.plan);
   check_method(*node, *config.file.format, output.method);
   if (run.begins_anew) check_write_keys(*node, *config.file.format, output);

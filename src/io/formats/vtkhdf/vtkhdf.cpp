@@ -177,6 +177,7 @@ Format vtkhdf_format() {
   format.recognizes = is_vtkhdf_file;
   format.open = open_vtkhdf_file;
   format.compresses = true;
+  format.holds_particles = false;
   format.holds_particles_alone = false;
   return format;
 }

@@ -16,9 +16,7 @@ constexpr const char* name = "example";
 
 /// What the tasks read of a snapshot, with memory of its own: the simulation may go on.
 mesh::Snapshot copy_of(const mesh::Snapshot& snapshot, const Orders& orders, const Surroundings& around) {
-  mesh::Snapshot copy;
-  copy.moment = snapshot.moment;
-  copy.geometry = snapshot.geometry;
+  mesh::Snapshot copy = snapshot.frame();
   copy.levels = snapshot.levels;
   copy.rank = around.roles.group().rank();
   std::set<std::string> species;

@@ -82,6 +82,7 @@ Format example_format() {
   format.write = write;
   format.recognizes = is_example_file;
   format.open = open_example_file;
+  format.holds_particles = false;
   format.holds_particles_alone = false;
   return format;
 }
