@@ -13,7 +13,10 @@ from ..error import Error
 from ..files.snapshot import formats
 from ..launch.launcher import FILES, find_program, mpi_environment
 from .answers import Answers
-from .subjects import RUN, SUBJECTS, checkpoints, whole
+from .disks import staged_in
+from .layer import under_layer
+from .small_runs import STAGING, SUBJECTS
+from .subjects import RUN, Whole, checkpoints, whole
 from .trial import Failure, Kind, Trial
 
 LOG = "event log"
@@ -36,7 +39,7 @@ def _prepare(shared: Path) -> Trial:
         name = numbers.choice(sorted(originals))
         copy = folder / originals[name].name
         (shutil.copytree if originals[name].is_dir() else shutil.copy)(originals[name], copy)
-        done = _damage(copy, numbers)
+        done = do_damage(copy, numbers)
         answer = reader.ask(str(copy))
         if "refused" in answer:
             if copy.name not in answer["refused"]:
@@ -53,8 +56,7 @@ def _prepare(shared: Path) -> Trial:
 
 def _originals(shared: Path) -> dict[str, Path]:
     """A small file of each kind."""
-    subject = SUBJECTS[0]
-    whole(subject, shared / "origin")
+    whole(SUBJECTS[0], shared / "origin")
     run = shared / "origin" / RUN
     result = sorted(run.glob("results/*/*.nc"))[-1]
     found = {"result": result, "checkpoint": checkpoints(run)[-1], "plot file": sorted(run.glob("plt*"))[-1]}
@@ -66,7 +68,26 @@ def _originals(shared: Path) -> dict[str, Path]:
         if done.returncode != 0:
             raise Error(f"a file of the format {format_name} cannot be made: {done.stderr}", path)
         found[format_name] = path
-    return found
+    return found | _originals_of_many_files(shared)
+
+
+def _originals_of_many_files(shared: Path) -> dict[str, Path]:
+    """A checkpoint in parts, a part of one that is staged, and its copy."""
+    in_parts = next(subject for subject in SUBJECTS if subject.name == "cosmology in parts")
+    whole(in_parts, shared / "parts")
+    folder = shared / "staged"
+    folder.mkdir()
+    before_commit = {
+        "SIDESTREAM_IO_PATH": f"/{RUN}/chk",
+        "SIDESTREAM_IO_CALLS": "rename",
+        "SIDESTREAM_IO_FAULT": "kill",
+    }
+    Whole(STAGING[0]).run(folder, before=under_layer(before_commit | {"SIDESTREAM_IO_FAULT_AT": "1"}))
+    staged = next(staged_in(folder / RUN), None)
+    if staged is None:
+        raise Error("nothing is staged when a checkpoint is about to be committed", folder)
+    part, copy = staged.files(folder, 0)
+    return {"checkpoint in parts": checkpoints(shared / "parts" / RUN)[-1], "staged part": part, "staged copy": copy}
 
 
 def _digests_of_beginnings(log: Path, reader: Answers, scratch: Path) -> set[str]:
@@ -79,7 +100,8 @@ def _digests_of_beginnings(log: Path, reader: Answers, scratch: Path) -> set[str
     return digests
 
 
-def _damage(path: Path, numbers: random.Random) -> str:
+def do_damage(path: Path, numbers: random.Random) -> str:
+    """Flips a bit, cuts or overwrites a file, or one of a folder; says how."""
     files = (
         sorted(file for file in path.rglob("*") if file.is_file() and file.stat().st_size) if path.is_dir() else [path]
     )
@@ -104,8 +126,8 @@ def _damage(path: Path, numbers: random.Random) -> str:
 
 damage = Kind(
     "damage",
-    "a flipped bit, a cut or zeros in a result, an event log, or a checkpoint or plot file of any format: it is "
-    "refused by name, or all that is read from it is right to the bit",
+    "a flipped bit, a cut or zeros in a result, an event log, or a checkpoint or plot file of any format, in "
+    "parts or staged: it is refused by name, or all that is read from it is right to the bit",
     20000,
     _prepare,
 )
