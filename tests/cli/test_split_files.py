@@ -72,6 +72,20 @@ def test_a_run_keeps_so_many_files_in_parts_as_others(runs: Path) -> None:
     assert not list((runs / "parts").glob(".*chk*"))
 
 
+def test_a_part_whose_ranks_have_no_blocks_is_whole(tmp_path: Path) -> None:
+    one_block = CONFIG.replace("[16, 16, 16]", "[8, 8, 8]")
+    (tmp_path / "sedov.toml").write_text(one_block)
+
+    first = run(tmp_path, 3, "parts", *IN_PARTS, "--set", "run.max_steps=1")
+    again = run(tmp_path, 3, "parts", *IN_PARTS, "--restart")
+    whole = run(tmp_path, 1, "whole")
+
+    assert first.returncode == again.returncode == whole.returncode == 0, again.stderr
+    assert "passed over" not in again.stderr
+    found = state_in(tmp_path / "parts" / CHECKPOINT / "master.hdf5_chk")
+    assert found == state_in(tmp_path / "whole" / CHECKPOINT)
+
+
 def test_yt_opens_the_master(runs: Path) -> None:
     yt = pytest.importorskip("yt")
     yt.set_log_level("error")
