@@ -13,10 +13,8 @@ from ..error import Error
 from ..files.snapshot import formats
 from ..launch.launcher import FILES, find_program, mpi_environment
 from .answers import Answers
-from .disks import staged_in
-from .layer import under_layer
-from .small_runs import STAGING, SUBJECTS
-from .subjects import RUN, Whole, checkpoints, whole
+from .small_runs import SUBJECTS
+from .subjects import RUN, checkpoints, whole
 from .trial import Failure, Kind, Trial
 
 LOG = "event log"
@@ -68,26 +66,9 @@ def _originals(shared: Path) -> dict[str, Path]:
         if done.returncode != 0:
             raise Error(f"a file of the format {format_name} cannot be made: {done.stderr}", path)
         found[format_name] = path
-    return found | _originals_of_many_files(shared)
-
-
-def _originals_of_many_files(shared: Path) -> dict[str, Path]:
-    """A checkpoint in parts, a part of one that is staged, and its copy."""
     in_parts = next(subject for subject in SUBJECTS if subject.name == "cosmology in parts")
     whole(in_parts, shared / "parts")
-    folder = shared / "staged"
-    folder.mkdir()
-    before_commit = {
-        "SIDESTREAM_IO_PATH": f"/{RUN}/chk",
-        "SIDESTREAM_IO_CALLS": "rename",
-        "SIDESTREAM_IO_FAULT": "kill",
-    }
-    Whole(STAGING[0]).run(folder, before=under_layer(before_commit | {"SIDESTREAM_IO_FAULT_AT": "1"}))
-    staged = next(staged_in(folder / RUN), None)
-    if staged is None:
-        raise Error("nothing is staged when a checkpoint is about to be committed", folder)
-    part, copy = staged.files(folder, 0)
-    return {"checkpoint in parts": checkpoints(shared / "parts" / RUN)[-1], "staged part": part, "staged copy": copy}
+    return found | {"checkpoint in parts": checkpoints(shared / "parts" / RUN)[-1]}
 
 
 def _digests_of_beginnings(log: Path, reader: Answers, scratch: Path) -> set[str]:
@@ -126,8 +107,8 @@ def do_damage(path: Path, numbers: random.Random) -> str:
 
 damage = Kind(
     "damage",
-    "a flipped bit, a cut or zeros in a result, an event log, or a checkpoint or plot file of any format, in "
-    "parts or staged: it is refused by name, or all that is read from it is right to the bit",
+    "a flipped bit, a cut or zeros in a result, an event log, or a checkpoint or plot file of any format, or "
+    "a checkpoint in parts: it is refused by name, or all that is read from it is right to the bit",
     20000,
     _prepare,
 )

@@ -105,35 +105,39 @@ class Grammar:
         wildness = numbers.choice((0.0, 0.02, 0.1, 0.5))
         simulation = numbers.choice(sorted(self.simulations))
         lines = [f'simulation = "{simulation}"', "", "[run]", "max_steps = 3", *_mesh(numbers, wildness)]
-        for heading, options in self._tables(simulation, numbers):
+        for heading, options, fixed in self._tables(simulation, numbers):
             lines += ["", f"[{heading}]"]
             lines += [
                 f"{key} = {self._value(numbers, wildness, default)}"
                 for key, default in options.items()
-                if default or numbers.random() < wildness
+                if (default or numbers.random() < wildness) and key not in fixed
+            ]
+            lines += [
+                f"{key} = {self._value(numbers, wildness, value) if numbers.random() < wildness else value}"
+                for key, value in fixed.items()
             ]
         return "\n".join(_disturbed(lines, numbers, wildness)) + "\n"
 
-    def _tables(self, simulation: str, numbers: random.Random) -> Iterator[tuple[str, Options]]:
-        """Headings and what stands below them; the values are the defaults yet."""
+    def _tables(self, simulation: str, numbers: random.Random) -> Iterator[tuple[str, Options, Options]]:
+        """Headings and what stands below them: options whose values are the defaults yet, and such as seldom change."""
         for name, options in self.simulations[simulation].items():
             if name != "mesh" and (name == "cosmology" or numbers.random() < 0.6):
-                yield name.replace("NAME", "one"), _some(numbers, options, 0.15) | REQUIRED.get(name, {})
+                yield name.replace("NAME", "one"), _some(numbers, options, 0.15) | REQUIRED.get(name, {}), {}
         for index in range(numbers.randrange(3)):
             analysis = numbers.choice(sorted(self.tasks))
             options = _some(numbers, self.common, 0.1) | _some(numbers, self.tasks[analysis], 0.3)
-            yield f"task.t{index}", options | {"analysis": f'"{analysis}"', "every": "1"}
+            yield f"task.t{index}", options | {"analysis": f'"{analysis}"', "every": "1"}, {}
         if "amr" in self.simulations[simulation] and numbers.random() < 0.4:
             criterion = numbers.choice(sorted(self.criteria))
             options = _some(numbers, self.criteria[criterion], 0.7)
-            yield "refine.r", options | {"criterion": f'"{criterion}"'}
+            yield "refine.r", options | {"criterion": f'"{criterion}"'}, {}
         way = numbers.choice(WAYS)
         for name, options in self.outputs.items():
             if name == "output.checkpoint" or numbers.random() < 0.5:
                 own = way if numbers.random() < 0.7 else numbers.choice(WAYS)
-                yield name, _some(numbers, options, 0.05) | own | numbers.choice(TRIGGERS)
-        sidecars = {"sidecars": "1"} if "transport" in way and numbers.random() < 0.7 else {}
-        yield "coupling", _some(numbers, self.coupling, 0.1) | sidecars
+                yield name, _some(numbers, options, 0.02), own | numbers.choice(TRIGGERS)
+        sidecars = {"sidecars": "1", "count": '"extra"'} if "transport" in way and numbers.random() < 0.7 else {}
+        yield "coupling", _some(numbers, self.coupling, 0.1), sidecars
 
     def _value(self, numbers: random.Random, wildness: float, default: str) -> str:
         if numbers.random() < wildness:

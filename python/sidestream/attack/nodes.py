@@ -15,6 +15,8 @@ from .subjects import RUN, Whole, go_on, on_any_subject
 from .trial import Failure, Kind, Trial
 
 AGAIN = 0.3  # the share of trials in which the restart is killed too
+WHILE_STAGED = 0.6  # of those in which the kill falls on what is written from the parts, or on the commit
+PENDING = f"/{RUN}/pending/"
 
 
 def _prepare(shared: Path) -> Trial:
@@ -39,7 +41,7 @@ def _prepare(shared: Path) -> Trial:
 
 def _kill(undisturbed: Whole, calls: Calls, numbers: random.Random, folder: Path, *words: str) -> str:
     """Kills a rank at one of its calls, or at none where it makes fewer; what was killed."""
-    place = numbers.choice(places_of(undisturbed.subject))
+    place = PENDING if numbers.random() < WHILE_STAGED else numbers.choice(places_of(undisturbed.subject))
     rank, call = calls.draw(undisturbed, place, numbers)
     fault = numbers.choice(KILLS)
     settings = {"SIDESTREAM_IO_FAULT": fault, "SIDESTREAM_IO_FAULT_AT": str(call), "SIDESTREAM_IO_RANK": str(rank)}

@@ -184,7 +184,9 @@ def go_on(undisturbed: Whole, folder: Path, lost: Set[str] = frozenset(), damage
 
 def _expect_what_was_staged(run: Path, newest: Path | None) -> None:
     """Raises `Failure` unless what counts is as new as the newest staged checkpoint of which the log tells."""
-    told = max((int(event["step"]) for event in read_events(run).of("checkpoint_staged")), default=0)
+    logged = read_events(run)
+    passed_over = {event["step"] for event in logged.of("staged_skipped")}
+    told = max((int(e["step"]) for e in logged.of("checkpoint_staged") if e["step"] not in passed_over), default=0)
     counting = [*(run / staged.name for staged in staged_in(run)), *([newest] if newest else [])]
     there = max(map(step_of, counting), default=0)
     if there < told:
