@@ -85,9 +85,10 @@ std::string staged_note_path(const std::string& path) {
 }
 
 void write_staged_note(const std::string& path, const std::string& text) {
-  const std::string note = staged_note_path(path);
-  make_one_folder(fs::path(note).parent_path());
-  write_file_atomically(note, text);
+  const fs::path note = staged_note_path(path), folder = note.parent_path();
+  make_one_folder(folder);
+  write_file_atomically(note.string(), text);
+  sync_folder(folder.parent_path().string());  // nothing else brings the new folder to the disk
 }
 
 void remove_staged_note(const std::string& path) {
