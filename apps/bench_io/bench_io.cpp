@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "bench_program.hpp"
 #include "cases.hpp"
 #include "command_line.hpp"
 #include "hierarchy_cases.hpp"
@@ -255,6 +256,12 @@ std::string file_system_of(const std::string& folder) {
   return found;
 }
 
+// Files in memory have no other place that they could be read from.
+bool has_cold_cache(const std::string& folder) {
+  const std::string type = file_system_of(folder);
+  return type != "tmpfs" && type != "ramfs";
+}
+
 json head(const comm::Communicator& comm, const Arguments& arguments) {
   const bench::WorkloadSize& size = arguments.size;
   json all{{"benchmark", "io"},
@@ -265,12 +272,34 @@ json head(const comm::Communicator& comm, const Arguments& arguments) {
            {"ranks", comm.size()},
            {"repetitions", arguments.repetitions},
            {"model", arguments.has_model},
-           {"reads", arguments.has_reads}};
+           {"reads", arguments.has_reads},
+           {"cold_cache", has_cold_cache(arguments.folder)}};
   if (arguments.sizes.empty())
     all.update({{"blocks_a_rank", size.blocks}, {"block", size.block}, {"ghost", size.ghost}});
   for (const std::string& name : arguments.sizes)
     all["grids"][name] = bench::grids_of(*bench::hierarchy_size(name), false).size();
   return all;
+}
+
+// That there is memory for the state and for the file that one rank writes, and room for a file on the disk.
+// Collective.
+void require_room(const comm::Communicator& comm, const Arguments& arguments) {
+  constexpr double gib = 0x1p30;
+  const bench::WorkloadSize& size = arguments.size;
+  const double blocks = static_cast<double>(size.blocks) * comm.size();
+  const std::string what = fmt::format("{} blocks of {}^3 cells on each of {} ranks", size.blocks, size.block,
+                                       comm.size()),
+                    hint = "choose fewer --blocks";
+  apps::require_memory(comm, what, blocks * (size.state_bytes() + size.file_bytes()), 0.0, hint);
+  comm.agree_on([&] {
+    if (comm.rank() != 0) return;
+    io::make_folder(arguments.folder);
+    const auto room = static_cast<double>(std::filesystem::space(arguments.folder).available);
+    if (blocks * size.file_bytes() > room)
+      throw core::Error(fmt::format("a file of {} takes {:.3g} GiB, and {:.3g} GiB are free", what,
+                                    blocks * size.file_bytes() / gib, room / gib),
+                        arguments.folder, hint + ", or another --folder");
+  });
 }
 
 // A folder of its own below the one that was asked for.
@@ -301,13 +330,17 @@ int measure_all(const Arguments& arguments, int argc, char** argv) {
   const comm::Environment environment(argc, argv);
   const comm::Communicator comm(MPI_COMM_WORLD);
   std::string folder;
+  int failed = apps::used_wrongly;
   try {
+    if (arguments.sizes.empty()) require_room(comm, arguments);
+    failed = 1;
     folder = make_own_folder(comm, arguments.folder);
     json all = head(comm, arguments);
     std::optional<bench::Workload> workload;
     std::vector<Case> cases;
     if (arguments.has_reads)
-      cases = bench::reading_cases(comm, workload.emplace(comm, arguments.size), folder, arguments.selection);
+      cases = bench::reading_cases(comm, workload.emplace(comm, arguments.size), folder, arguments.selection,
+                                   has_cold_cache(arguments.folder));
     else if (arguments.sizes.empty())
       cases = bench::cases(comm, workload.emplace(comm, arguments.size), folder, arguments.selection);
     else
@@ -321,7 +354,7 @@ int measure_all(const Arguments& arguments, int argc, char** argv) {
   } catch (const core::Error& error) {
     if (comm.rank() == 0 && !folder.empty()) std::filesystem::remove_all(folder);
     if (!error.is_reported_elsewhere()) fmt::print(stderr, "{}\n", error.what());
-    return 1;
+    return failed;
   }
 }
 
@@ -362,8 +395,10 @@ int main(int argc, char** argv) {
   for (const std::string& name : contents)
     if (std::ranges::find(known, name) == known.end())
       return line.refuse(fmt::format("--contents takes {}", fmt::join(known, ", ")));
-  if (arguments.has_reads && !(arguments.sizes.empty() && arguments.selection.methods.empty()))
-    return line.refuse("--reads goes with neither --hierarchies nor --methods");
+  const bool is_of_writing = !arguments.sizes.empty() || !arguments.selection.methods.empty() || !buffers.empty() ||
+                             !aggregators.empty() || arguments.has_model;
+  if (arguments.has_reads && is_of_writing)
+    return line.refuse("--reads goes with none of --hierarchies, --methods, --buffers, --aggregators and --model");
   if (arguments.has_reads) {
     arguments.size.has_particles = true;
     arguments.sync = {"no"};

@@ -195,11 +195,12 @@ bool is_selected(const std::vector<std::string>& wanted, const std::string& name
 }  // namespace
 
 std::vector<Case> reading_cases(const comm::Communicator& comm, const Workload& workload, const std::string& folder,
-                                const Selection& selection) {
+                                const Selection& selection, bool has_cold_cache) {
   std::vector<Case> all;
+  const std::vector<bool> caches = has_cold_cache ? std::vector{true, false} : std::vector{false};
   for (const Reading& reading : readings_of(comm, workload)) {
     if (!is_selected(selection.contents, reading.name)) continue;
-    for (const bool is_cold : {true, false}) {
+    for (const bool is_cold : caches) {
       all.push_back(plain(comm, workload, reading, folder + "/plain", is_cold));
       for (const io::Format& format : io::formats()) {
         if (!is_selected(selection.formats, format.name) || !(format.checkpoint || format.plotfile)) continue;

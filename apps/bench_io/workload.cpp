@@ -17,6 +17,8 @@ namespace {
 constexpr std::array<const char*, 10> names{"density", "xmom",     "ymom",  "zmom",     "rho_E",
                                             "Temp",    "pressure", "rho_e", "phi_grav", "particle_mass_density"};
 
+constexpr double particle_bytes = 8.0 * 7;  // id, position, velocity
+
 // Positive numbers with no zeros at their ends.
 double value(std::int64_t cell, int variable) {
   return 1.0 + std::sqrt(static_cast<double>(cell) + 0.37 * (variable + 1));
@@ -71,6 +73,15 @@ std::int64_t width_of(const io::FileChoice& choice) {
 }
 
 }  // namespace
+
+double WorkloadSize::state_bytes() const {
+  const double side = block + 2.0 * ghost, cell = 8.0 * variables;
+  return side * side * side * cell + (has_particles ? particle_bytes : 0.0) * std::pow(block, 3);
+}
+
+double WorkloadSize::file_bytes() const {
+  return std::pow(block, 3) * (8.0 * variables + (has_particles ? particle_bytes : 0.0));
+}
 
 Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
     : layout_(layout_of(comm, size)), state_(layout_, comm.rank(), size.variables, size.ghost) {

@@ -22,6 +22,10 @@ struct WorkloadSize {
   std::int32_t block = 16, ghost = 4;
   int variables = 10;          ///< of the checkpoint; at most 10
   bool has_particles = false;  ///< one a cell, with velocities
+
+  /// Bytes of a block in memory, and in a file of all there is.
+  double state_bytes() const;
+  double file_bytes() const;
 };
 
 /// The state of a FLASH-like simulation, as in the I/O study of Latham et al. (2012): blocks with ghost cells, all

@@ -15,10 +15,11 @@ from fixtures import CommandLine
 from sidestream.attack import allocations
 from sidestream.attack.campaign import Campaign
 from sidestream.attack.damage import LOG, damage
-from sidestream.attack.grammar import read_grammar
+from sidestream.attack.grammar import WAYS, read_grammar
 from sidestream.attack.jobs import Ended
 from sidestream.attack.kinds import KINDS
-from sidestream.attack.subjects import RUN, SUBJECTS, Whole, checkpoints, go_on, step_of, whole
+from sidestream.attack.small_runs import SUBJECTS
+from sidestream.attack.subjects import RUN, Whole, checkpoints, go_on, step_of, whole
 from sidestream.attack.trial import Failure, Kind, Trial
 from sidestream.launch.launcher import find_program
 from sidestream.runs.run import Run
@@ -120,7 +121,7 @@ def test_damage_that_is_not_noticed_is_a_failure(tmp_path: Path, monkeypatch: py
     result = tmp_path / "00001.nc"
     monkeypatch.setattr("sidestream.attack.damage._originals", lambda _: {"result": _result(result)})
     trial = damage.prepare(shared)
-    monkeypatch.setattr("sidestream.attack.damage._damage", lambda path, _: _result(path, 2.0) and "another number")
+    monkeypatch.setattr("sidestream.attack.damage.do_damage", lambda path, _: _result(path, 2.0) and "another number")
 
     with pytest.raises(Failure, match="result, another number: read as something else"):
         trial(random.Random(1), shared)
@@ -152,7 +153,7 @@ def test_a_digit_of_an_event_log_that_is_not_noticed_is_a_failure(
     (tmp_path / "copies").mkdir()
     trial = log_under_attack(tmp_path, monkeypatch)
     monkeypatch.setattr(
-        "sidestream.attack.damage._damage",
+        "sidestream.attack.damage.do_damage",
         lambda path, _: path.write_bytes(b'{"event":"step","t":9.5}\n') and "another digit",
     )
 
@@ -201,6 +202,7 @@ def test_the_grammar_makes_configurations_of_every_simulation_and_analysis() -> 
     assert all(f'simulation = "{name}"' in made for name in grammar.simulations)
     assert all(f'analysis = "{name}"' in made for name in grammar.tasks)
     assert all(f'criterion = "{name}"' in made for name in grammar.criteria)
+    assert all(f"{key} = {value}" in made for way in WAYS for key, value in way.items() if key != "files")
 
 
 def test_wrong_words_are_refused(sidestream: CommandLine, tmp_path: Path) -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +19,7 @@ from calls import command, program
 from sidestream.launch.bench.cases import CaseRequest, check
 from sidestream.launch.bench.io import BenchRequest
 from sidestream.parallel_files.hierarchy import SIZES, refined
+from test_faults import small_disk, wait_for
 from tiers import slow
 
 TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
@@ -27,17 +32,18 @@ def test_what_is_wanted_comes_back_and_whole_blocks_are_read_for_it(formats: str
     done = command(tmp_path, "bench", "io", "-n", 3, *words)
 
     assert done.returncode == 0, done.stderr
-    cases = json.loads(done.stdout)["cases"]
+    report = json.loads(done.stdout)
+    cases = report["cases"]
     assert {(case["format"], case["content"]) for case in cases} == {
         (form, f"{content}, {cache} cache")
         for form in ("plain", *formats.split(","))
         for content in ("everything", "field", "slice", "region", "particles")
-        for cache in ("cold", "warm")
+        for cache in (("cold", "warm") if report["cold_cache"] else ("warm",))
     }
     assert not [case["error"] for case in cases if "error" in case], "each cell and particle is compared"
 
     def read_over_wanted(form: str, content: str) -> float:
-        of = {(case["format"], case["content"]): case for case in cases}[form, f"{content}, cold cache"]
+        of = {(case["format"], case["content"]): case for case in cases}[form, f"{content}, warm cache"]
         return float(of["calls"]["read_bytes"] / of["bytes"])
 
     for form in {"raw", "files"}.intersection(formats.split(",")):
@@ -53,8 +59,71 @@ def test_a_table_tells_how_much_is_read(tmp_path: Path) -> None:
 
     done = command(tmp_path, "bench", "io", "-n", 1, *words)
 
-    assert "slice, cold cache" in done.stdout and "bytes read / wanted" in done.stdout
+    assert "slice, warm cache" in done.stdout and "bytes read / wanted" in done.stdout
     assert re.search(r"^raw +\d+ +\d+\.\d\d +\d+ ", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_files_in_memory_have_no_cold_cache() -> None:
+    words = ["--reads", "--repetitions", 1, "--blocks", 1, "--contents", "slice", "--formats", "raw"]
+    if file_system_of("/dev/shm") != "tmpfs":
+        pytest.skip("not allowed here: /dev/shm is no tmpfs")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        done = command(Path(folder), "bench", "io", "-n", 1, *words)
+
+    assert done.returncode == 0, done.stderr
+    assert "no cold cache on tmpfs" in done.stdout
+    assert "slice, warm cache" in done.stdout and "slice, cold" not in done.stdout
+
+
+def file_system_of(folder: str) -> str:
+    mounts = (line.split() for line in Path("/proc/mounts").read_text().splitlines())
+    return next((words[2] for words in mounts if words[1] == folder), "")
+
+
+def test_what_cannot_fit_is_refused_before_work(tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "io", "-n", 2, "--blocks", 100_000_000)
+
+    assert done.returncode == 2
+    assert "100000000 blocks of 16^3 cells on each of 2 ranks take about" in done.stderr
+    assert "choose fewer --blocks" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_larger_than_the_disk_is_refused_before_work(tmp_path: Path) -> None:
+    with small_disk(tmp_path, 1 << 20) as disk:
+        done = command(tmp_path, "bench", "io", "-n", 1, "--blocks", 32, "--folder", disk)
+
+        assert not list(disk.iterdir())
+    assert done.returncode == 2
+    assert re.search(
+        "a file of 32 blocks of 16.3 cells on each of 1 ranks takes .* GiB, and .* GiB are free", done.stderr
+    )
+
+
+def test_whoever_is_told_to_end_leaves_neither_ranks_nor_files(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "sidestream", "bench", "io", "-n", "2", "--folder", str(tmp_path)]
+    process = subprocess.Popen(
+        [*line, "--repetitions", "10000", "--formats", "raw"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    wait_for(lambda: bool(list(tmp_path.glob(".bench_io_*/bench_io_*/*"))))
+    assert ranks_in(tmp_path)
+
+    process.terminate()
+    code = process.wait(timeout=60)
+
+    assert code != 0
+    assert not list(tmp_path.iterdir())
+    assert not ranks_in(tmp_path)
+
+
+def ranks_in(folder: Path) -> list[str]:
+    """The processes that have a word of this folder in their line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            line = path.read_bytes().decode(errors="replace")
+            found += [line] if "sidestream-bench-io" in line and str(folder) in line else []
+    return found
 
 
 def test_the_time_in_calls_of_the_system_is_told_apart_from_the_rest(tmp_path: Path) -> None:
@@ -94,11 +163,22 @@ def test_parts_are_of_what_is_measured_here(words: list[str], tmp_path: Path) ->
     assert (done.returncode, "--parts is a table" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("words", [["--case", "flash"], ["--model"], ["--methods", "engine"]])
+IDLE = [
+    ["--case", "flash"],
+    ["--model"],
+    ["--methods", "engine"],
+    ["--parts"],
+    ["--buffers", "4"],
+    ["--aggregators", "1"],
+]
+
+
+@pytest.mark.parametrize("words", IDLE, ids=lambda words: words[0])
 def test_reading_is_measured_by_itself(words: list[str], tmp_path: Path) -> None:
     done = command(tmp_path, "bench", "io", "--reads", *words)
 
     assert (done.returncode, "--reads is measured by itself" in done.stderr) == (2, True)
+    assert f"leave out {words[0]}" in done.stderr
 
 
 def test_the_flash_study_is_measured_and_modelled(tmp_path: Path) -> None:

@@ -21,11 +21,12 @@ from pathlib import Path
 import pytest
 
 from configs import universe
-from sidestream.attack.subjects import expect_back, newest_committed, numbers_in, state_in, step_of
+from sidestream.attack.subjects import checkpoints, expect_back, newest_committed, numbers_in, state_in, step_of
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.runs.run import Run
 from sidestream.runs.summary import bills
 from tiers import slow
+from whole_runs import unfinished
 
 RANKS = 2
 LIMIT_S = 120
@@ -96,22 +97,9 @@ def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+def place(whole_run: Path) -> Place:
     """A folder with an undisturbed run `whole`."""
-    folder = tmp_path_factory.mktemp("faults")
-    (folder / "box.toml").write_text(CONFIG)
-    place = Place(folder)
-    done = place.run("whole")
-    assert done.returncode == 0, done.stderr
-    return place
-
-
-def checkpoints(run: Path) -> list[Path]:
-    return sorted(run.glob("chk*"))
-
-
-def unfinished(run: Path) -> list[Path]:
-    return sorted([*run.glob(".*chk*"), *run.glob("pending/.*chk*")])
+    return Place(whole_run)
 
 
 def results(run: Path, task: str = "*") -> dict[str, dict[str, bytes]]:
@@ -481,13 +469,13 @@ def rank_of(pid: int) -> int:
     return found[0] if found else -1
 
 
-def sidecar_of(process: subprocess.Popen[str]) -> int:
-    """The process of the last rank, once it is there."""
+def sidecar_of(process: subprocess.Popen[str], number: int = RANKS - 1) -> int:
+    """The process of the last rank, or of another, once it is there."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         ranks = {rank_of(pid): pid for pid in ranks_of(process)}
-        if RANKS - 1 in ranks:
-            return ranks[RANKS - 1]
+        if number in ranks:
+            return ranks[number]
         time.sleep(0.02)
     pytest.fail("the sidecar does not start")
 
@@ -500,6 +488,13 @@ def let_crawl(pid: int, until: Callable[[], object]) -> None:
         os.kill(pid, signal.SIGSTOP)
         time.sleep(0.045)
         os.kill(pid, signal.SIGCONT)
+        time.sleep(0.005)
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not is_so():
+        assert time.monotonic() < deadline, "what was waited for did not come"
         time.sleep(0.005)
 
 
@@ -525,9 +520,7 @@ def test_killed_with_sidecars_behind_no_result_is_missing_and_none_is_there_twic
     sidecar = sidecar_of(process)
     let_crawl(sidecar, lambda: checkpoints(run))
     os.kill(sidecar, signal.SIGSTOP)  # what is written from now on stays pending
-    deadline = time.monotonic() + LIMIT_S
-    while not list(run.glob("pending/chk*")) and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_for(lambda: bool(list(run.glob("pending/chk*"))))
     time.sleep(seconds)
     for pid in ranks_of(process):
         os.kill(pid, signal.SIGKILL)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import sidestream
 from calls import Done, program
-from sidestream.attack.subjects import expect_back, newest_committed
-from test_faults import Place, checkpoints, finish, ranks_of, state_in, wait_for_a_checkpoint
+from sidestream.attack.subjects import checkpoints, expect_back, newest_committed, state_in
+from test_faults import Place, finish, ranks_of, wait_for_a_checkpoint
 
 FLOW = """simulation = "turbulence"
 [mesh]

@@ -15,9 +15,10 @@ import pytest
 
 from calls import Done, command
 from processes import descendants, kill
+from sidestream.attack.subjects import checkpoints, state_in
 from sidestream.launch.launcher import mpi_environment
 from sidestream.runs.run import Run
-from test_faults import checkpoints, results, state_in
+from test_faults import results
 
 PROGRAM = Path(__file__).parents[2] / "build" / "release" / "tests" / "hostile_run"
 RANKS = 2

@@ -8,6 +8,7 @@ such calls a random subset is there: some hundreds of them, and ten thousand in 
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ import pytest
 
 from configs import universe
 from sidestream.attack.disk import Disk, Sync
+from sidestream.attack.disks import FOLDER
 from sidestream.attack.power import Promise, final_paths, newest_in, record
+from sidestream.attack.small_runs import STAGING
 from sidestream.attack.subjects import RUN, Subject, Whole
 from sidestream.runs.events import read_events
 
@@ -55,7 +58,7 @@ class Recorded:
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     folder = tmp_path_factory.mktemp("power")
     subject = Subject(request.param, CONFIG.replace("FORMAT", request.param), 1, RANKS[request.param])
-    run = Whole(subject, 0, ("", {}), {})
+    run = Whole(subject)
     disk = record(run, folder / "recorded")
     promise = Promise(disk, folder)
     yield Recorded(run, disk, promise)
@@ -107,6 +110,32 @@ def test_a_restart_goes_on_from_the_newest_committed_checkpoint_to_the_same_end(
         came_back = read_events(folder / RUN).last("restart")["step"]
         assert came_back == newest_in(final_paths(state)) >= recorded.promise.told(moment)
         assert recorded.promise.differing(folder) == []
+
+
+@pytest.mark.parametrize("subsets", [400, pytest.param(4_000, marks=pytest.mark.slow)])
+def test_whatever_is_missing_what_was_told_to_be_staged_is_there(subsets: int, tmp_path: Path) -> None:
+    """Its note, and all parts that it names, or the checkpoint that was written from them."""
+    disk = record(Whole(STAGING[0]), tmp_path)
+    told = [
+        (call.end, json.loads(line)["step"])
+        for call in disk.calls
+        for line in (call.data.splitlines() if b'"checkpoint_staged"' in call.data else [])
+        if b'"checkpoint_staged"' in line
+    ]
+    assert told
+    numbers, after = random.Random(subsets), 0
+    for _ in range(subsets):
+        moment, applied = disk.draw(numbers)
+        step = max((step for end, step in told if end <= moment), default=0)
+        if step == 0:
+            continue
+        after += 1
+        state = disk.state(applied)
+        committed = newest_in(final_paths(state))
+        notes = [path for path in state.glob(f"{RUN}/pending/[!.]*.staged") if f"{step:05}" in path]
+        parts = state.glob(f"{FOLDER}/*/sidestream-*/chk{step:05}*/*-0*.raw")
+        assert committed >= step or (notes and len(parts) == 4), f"{step} of {committed}: {notes}, {parts}"
+    assert after > subsets / 4
 
 
 # The folder of pending checkpoints is brought to the disk for those who look for one there. The first fsync of a

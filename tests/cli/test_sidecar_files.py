@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,11 @@ import pytest
 import sidestream
 from calls import program
 from configs import universe
-from sidestream.attack.subjects import expect_back, newest_committed, state_in, step_of
+from sidestream.attack.subjects import checkpoints, expect_back, newest_committed, state_in, step_of
 from sidestream.runs.run import Run
-from test_faults import Place, checkpoints, results, sample, unfinished
+from test_faults import Place, finish, sample, sidecar_of, wait_for
 from tiers import slow
+from whole_runs import expect_same_files, unfinished
 
 LAST_STEP = 5
 CONFIG = (
@@ -53,13 +56,9 @@ plotfile = { format = "flash", every = 4 }
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """A folder with the run `whole`, of which the ranks that compute write all files."""
-    folder = tmp_path_factory.mktemp("sidecar_files")
-    (folder / "box.toml").write_text(CONFIG)
-    place = Place(folder)
-    done = place.run("whole")
-    assert done.returncode == 0, done.stderr
+def place(whole_run: Path) -> Place:
+    """A folder with the run `whole`, of which the ranks that compute write all files, and the run `carried`."""
+    place = Place(whole_run)
     done = place.run("carried", *BY_SIDECARS, ranks=3)
     assert done.returncode == 0, done.stderr
     return place
@@ -70,15 +69,7 @@ def plots(run: Path) -> list[Path]:
 
 
 def expect_as_whole(place: Place, out: str) -> None:
-    whole, other = place.folder / "whole", place.folder / out
-    assert checkpoints(other)[-1].name == checkpoints(whole)[-1].name
-    assert state_in(checkpoints(other)[-1]) == state_in(checkpoints(whole)[-1])
-    assert [path.name for path in plots(other)] == [path.name for path in plots(whole)]
-    for one, two in zip(plots(whole), plots(other), strict=True):
-        assert state_in(one) == state_in(two)
-    assert results(other) == results(whole)
-    assert not unfinished(other)
-    assert not (other / "pending").exists()
+    expect_same_files(place.folder / "whole", place.folder / out)
 
 
 def test_the_files_are_those_of_the_ranks_that_compute(place: Place) -> None:
@@ -203,6 +194,34 @@ def test_what_finds_no_room_is_written_by_the_ranks_that_compute(place: Place) -
 
     assert done.returncode == 0, done.stderr
     expect_as_whole(place, "here")
+
+
+def test_what_waits_on_a_disk_is_written_as_ever_within_the_memory_of_the_queue(place: Place) -> None:
+    """The sidecar stands still until the simulation has done its last step: all files but one wait on the disk."""
+    queue, count = 900 << 10, place.folder / "spilled_bytes"
+    words = (
+        *("--set", "coupling.when_full=spill", "--set", "coupling.spill=spill", "--set", f"coupling.queue={queue} B"),
+        *("--set", "task.spectra.transport=in-transit"),
+    )
+    layer = {"SIDESTREAM_IO_PATH": "/spill/", "SIDESTREAM_IO_COUNT": str(count)}
+    process = place.start("spilled", *BY_SIDECARS, *words, ranks=3, layer=layer)
+    log = place.folder / "spilled" / "events.jsonl"
+
+    sidecar = sidecar_of(process, 2)
+    wait_for(lambda: log.exists() and '"event":"step"' in log.read_text())
+    os.kill(sidecar, signal.SIGSTOP)
+    wait_for(lambda: f'"step":{LAST_STEP}' in log.read_text())
+    os.kill(sidecar, signal.SIGCONT)
+    done = finish(process)
+
+    assert done.returncode == 0, done.stderr
+    expect_as_whole(place, "spilled")
+    published = Run(place.folder / "spilled").events.of("publish")
+    assert {event["action"] for event in published} == {"sent", "stored"}
+    assert max(event["queue_bytes"] for event in published) <= queue
+    stored = [json.loads(Path(f"{count}.{rank}.json").read_text())["files"] for rank in range(2)]
+    written = sum(file["bytes"] for files in stored for file in files)
+    assert written > queue, "more than the queue holds has waited on the disk"
 
 
 REFUSALS = {

@@ -16,11 +16,12 @@ import pytest
 
 from calls import program
 from configs import universe
-from sidestream.attack.subjects import expect_back, state_in
+from sidestream.attack.subjects import checkpoints, expect_back, state_in
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.runs.run import Run
-from test_faults import LIMIT_S, checkpoints
+from test_faults import LIMIT_S
 from tiers import slow
+from whole_runs import expect_same_files
 
 LAST_STEP = 5
 OUTPUT = """[output]
@@ -97,25 +98,13 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+def cluster(whole_run: Path) -> Cluster:
     """With the run `whole`, of which nothing is staged."""
-    folder = tmp_path_factory.mktemp("stage")
-    (folder / "box.toml").write_text(CONFIG)
-    done = program(folder, 2, "box.toml", "--quiet", "--out", "whole")
-    assert done.returncode == 0, done.stderr
-    return Cluster(folder)
+    return Cluster(whole_run)
 
 
 def expect_as_whole(cluster: Cluster, out: str) -> None:
-    whole, other = cluster.folder / "whole", cluster.folder / out
-    assert checkpoints(other)[-1].name == checkpoints(whole)[-1].name
-    assert state_in(checkpoints(other)[-1]) == state_in(checkpoints(whole)[-1])
-    plots = sorted(path.name for path in whole.glob("*plt*"))
-    assert sorted(path.name for path in other.glob("*plt*")) == plots
-    for name in plots:
-        assert state_in(other / name) == state_in(whole / name)
-    assert len(list(other.glob("results/*/*.nc"))) == LAST_STEP + 1
-    assert not (other / "pending").exists()
+    expect_same_files(cluster.folder / "whole", cluster.folder / out)
 
 
 @dataclass
@@ -255,6 +244,32 @@ def test_a_full_disk_of_a_node_has_the_files_written_at_once(cluster: Cluster) -
     assert len(log.of("stage_failed")) == LAST_STEP + 3  # three plot files
     assert not any(event["staged"] for event in log.of("checkpoint", "plotfile"))
     expect_as_whole(cluster, "full")
+    assert cluster.is_empty()
+
+
+def test_what_is_staged_outlives_a_file_that_cannot_be_written(cluster: Cluster) -> None:
+    layer = {"SIDESTREAM_IO_FAULT": "enospc", "SIDESTREAM_IO_FAULT_AT": "1+"}
+    layer["SIDESTREAM_IO_PATH"] = f"/pending/.chk{LAST_STEP:05}.hdf5_chk.tmp"
+    run = cluster.folder / "outlived"
+
+    done = cluster.run(run.name, "abc", *STAGED, layer=layer)
+
+    assert "what was staged of it stays on the disks of the nodes" in done.stderr
+    assert [event["step"] for event in Run(run).events.of("checkpoint_failed")] == [LAST_STEP]
+    [note] = run.glob("pending/*.staged")
+    assert {"part-00000.raw", "copy-00002.raw"} <= {path.name for path in cluster.staged("a")}
+
+    still_full = cluster.run(run.name, "abc", *STAGED, "--restart", layer=layer)
+
+    assert still_full.returncode != 0
+    assert f"or remove {run.name}/pending/{note.name} to go on from the one before" in still_full.stderr
+    assert note.exists()
+
+    again = cluster.run(run.name, "abc", *STAGED, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    expect_back(run, run / note.stem)
+    expect_as_whole(cluster, run.name)
     assert cluster.is_empty()
 
 

@@ -1,4 +1,5 @@
 // What is particular to our own folders in the format of Enzo.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 
 #include "format_fixture.hpp"
 #include "io/containers/hdf5/hdf5_arrays.hpp"
+#include "io/containers/hdf5/hdf5_input.hpp"
 #include "io/formats/enzo/enzo_hierarchy.hpp"
 #include "io/formats/enzo/enzo_units.hpp"
 #include "sidestream/core/error.hpp"
@@ -40,6 +42,34 @@ TEST_F(EnzoTest, EachRankThatOwnsGridsHasAFile) {
   EXPECT_EQ(grid_files(all), comm_.size());
   EXPECT_EQ(grid_files(last), 1);
   test::expect_sample_checkpoint(comm_, *format().open(last), 2);
+}
+
+TEST_F(EnzoTest, RanksThatFollowEachOtherShareAFile) {
+  io::WriteOptions in_two;
+  in_two.files = 2;
+  const io::Format& shared = io::formats().named("enzo-hdf5");
+  const std::string all = folder_ / "DDS00007", last = folder_ / "DDS00008";
+  test::write(comm_, shared, all, SampleState(comm_, 2).checkpoint(), in_two);
+  test::write(comm_, shared, last, SampleState(comm_, 2, Deal::to_last_rank).checkpoint(), in_two);
+
+  EXPECT_EQ(grid_files(all), std::min(2, comm_.size()));
+  EXPECT_EQ(grid_files(last), 1) << "ranks without grids have no file";
+  for (const std::string& path : {all, last}) {
+    EXPECT_TRUE(shared.recognizes(path));
+    test::expect_sample_checkpoint(comm_, *shared.open(path), 2);
+    shared.open(path)->verify();
+  }
+}
+
+TEST_F(EnzoTest, NoGroupTellsWhenItWasMade) {
+  const std::string path = write(SampleState(comm_, 2, Deal::to_last_rank).checkpoint(), "DD00007");
+
+  const io::FileHandle file = io::open_hdf5_quietly(fmt::format("{}/DD00007.cpu{:04}", path, comm_.size() - 1));
+  for (const char* group : {"sidestream", "Grid00000001"}) {
+    H5O_info_t info;
+    ASSERT_GE(H5Oget_info_by_name(file, group, &info, H5P_DEFAULT), 0) << group;
+    EXPECT_EQ(info.ctime, 0) << group;
+  }
 }
 
 TEST_F(EnzoTest, TheFilesOfAFolderAreThoseOfEnzo) {

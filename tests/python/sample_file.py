@@ -17,7 +17,7 @@ LEAVES = (56, 63, 8)
 SCALE_FACTOR, TIME, STEP = 0.5, 0.25, 7
 
 
-def write(form: str, path: Path, kind: str, method: str = "", ranks: int = 2) -> Path:
+def write(form: str, path: Path, kind: str, method: str = "", ranks: int = 2, files: int = 0) -> Path:
     """Write the sample as a "plotfile", "checkpoint" or checkpoint of several "species", or a "result" of `kind` rows.
 
     Skips the test where it cannot.
@@ -34,7 +34,7 @@ def write(form: str, path: Path, kind: str, method: str = "", ranks: int = 2) ->
         form,
         str(path),
         kind,
-        *([method] if method else []),
+        *([method, str(len(LEVEL_BLOCKS)), str(files)] if method or files else []),
     ]
     subprocess.run(command, check=True, timeout=120, env=environment)
     return path

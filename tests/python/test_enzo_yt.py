@@ -19,13 +19,20 @@ ENZO_NAMES = {
     "pressure": "Pressure",
     "particle_mass_density": "Dark_Matter_Density",
 }
-KINDS = [("enzo", "plotfile", 3e-7), ("enzo", "checkpoint", 1e-12), ("enzo-hdf5", "checkpoint", 1e-12)]
+KINDS = [
+    ("enzo", "plotfile", 3e-7, 0),
+    ("enzo", "checkpoint", 1e-12, 0),
+    ("enzo-hdf5", "checkpoint", 1e-12, 0),
+    ("enzo-hdf5", "checkpoint", 1e-12, 2),
+]
 
 
-@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: "-".join(kind[:2]))
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: f"{kind[0]}-{kind[1]}-{kind[3]}")
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, float]:
-    form, kind, tolerance = request.param
-    return sample.write(form, tmp_path_factory.mktemp("enzo") / "DD0007", kind, ranks=3), kind, tolerance
+    form, kind, tolerance, files = request.param
+    path = sample.write(form, tmp_path_factory.mktemp("enzo") / "DD0007", kind, ranks=3, files=files)
+    assert len(list(path.glob("*.cpu*"))) == (files or (3 if form == "enzo" else 1))
+    return path, kind, tolerance
 
 
 def load(path: Path):

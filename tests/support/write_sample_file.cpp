@@ -1,5 +1,5 @@
 // Writes the state of `sample_content.hpp` in any format, for tests that open files with other programs:
-//   [mpirun -n N] write_sample_file FORMAT PATH plotfile|checkpoint|species [METHOD [LEVELS]]
+//   [mpirun -n N] write_sample_file FORMAT PATH plotfile|checkpoint|species [METHOD [LEVELS [FILES]]]
 //   [mpirun -n N] write_sample_file result PATH ROWS
 #include <cstdio>
 #include <cstdlib>
@@ -39,9 +39,10 @@ void write_result(const sidestream::comm::Communicator& comm, const std::string&
 
 int main(int argc, char** argv) {
   const sidestream::comm::Environment environment(argc, argv);
-  if (argc < 4 || argc > 6) {
+  if (argc < 4 || argc > 7) {
     std::fputs(
-        "usage: write_sample_file FORMAT PATH plotfile|checkpoint|species [METHOD [LEVELS]], or result PATH ROWS\n",
+        "usage: write_sample_file FORMAT PATH plotfile|checkpoint|species [METHOD [LEVELS [FILES]]], or result PATH "
+        "ROWS\n",
         stderr);
     return 2;
   }
@@ -55,6 +56,7 @@ int main(int argc, char** argv) {
     const sidestream::test::SampleContent sample(comm.rank(), comm.size(), levels);
     sidestream::io::WriteOptions options;
     if (argc > 4) options.method = argv[4];
+    if (argc > 6) options.files = std::atoi(argv[6]);
     const std::string kind = argv[3];
     sidestream::test::FileState file = sample.content(kind != "plotfile");
     if (kind == "species") {

@@ -42,6 +42,7 @@ struct StagedNote {
   std::int64_t step = 0;
   std::string path, text;
 };
+std::string staged_note_path(const std::string& path);
 /// Leaves a note, at once and durably; or removes it, if it is there. Local.
 void write_staged_note(const std::string& path, const std::string& text);
 void remove_staged_note(const std::string& path);

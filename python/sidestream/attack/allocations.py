@@ -11,7 +11,8 @@ from ..error import Error
 from ..runs.events import read_events
 from .jobs import Ended
 from .layer import MEMORY, under_layer
-from .subjects import COSMOLOGY, RUN, TURBULENCE, Subject, Whole, first_words, go_on, on_any_subject
+from .small_runs import COSMOLOGY, TURBULENCE
+from .subjects import RUN, Subject, Whole, first_words, go_on, on_any_subject
 from .trial import Failure, Kind, Trial
 
 TIMEOUT_S = 10  # after which ranks say that another one has left an analysis

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..launch.launcher import find_program, mpi_environment
 from . import jobs
 from .answers import Answers
+from .disks import DISK, with_disks
 from .grammar import read_grammar
 from .subjects import first_words
 from .trial import Failure, Kind, Trial
@@ -17,12 +18,13 @@ ACCEPTED, REFUSED = 0, 2  # codes of the check
 SHARE_THAT_RUNS = 0.15
 LARGEST_BYTES = 256 << 20  # of the memory of a run
 NAME = "random.toml"
+NODES = 2
 
 
 def _prepare(shared: Path) -> Trial:
     grammar = read_grammar()
     command = [str(find_program()), "--check-each", "--out", str(shared / "never")]
-    environment = mpi_environment(os.environ, 1) | {"SIDESTREAM_ANSWERS": "1"}
+    environment = mpi_environment(os.environ, 1) | {"SIDESTREAM_ANSWERS": "1", DISK: str(shared)}
     checker = Answers(command, environment, shared / "checker.txt")
 
     def trial(numbers: random.Random, folder: Path) -> str:
@@ -50,7 +52,7 @@ def _expect_place(message: str, path: Path) -> None:
 
 
 def _run(folder: Path, ranks: int) -> str:
-    ended = jobs.run(folder, [NAME, "--quiet", "--out", "run"], ranks)
+    ended = jobs.run(folder, [NAME, "--quiet", "--out", "run"], ranks, with_disks(folder, NODES))
     if ended.code == 0:
         return "three steps done"
     if ended.code not in (1, 2) or "error: " not in ended.said:

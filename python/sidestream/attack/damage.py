@@ -13,7 +13,8 @@ from ..error import Error
 from ..files.snapshot import formats
 from ..launch.launcher import FILES, find_program, mpi_environment
 from .answers import Answers
-from .subjects import RUN, SUBJECTS, checkpoints, whole
+from .small_runs import SUBJECTS
+from .subjects import RUN, checkpoints, whole
 from .trial import Failure, Kind, Trial
 
 LOG = "event log"
@@ -36,7 +37,7 @@ def _prepare(shared: Path) -> Trial:
         name = numbers.choice(sorted(originals))
         copy = folder / originals[name].name
         (shutil.copytree if originals[name].is_dir() else shutil.copy)(originals[name], copy)
-        done = _damage(copy, numbers)
+        done = do_damage(copy, numbers)
         answer = reader.ask(str(copy))
         if "refused" in answer:
             if copy.name not in answer["refused"]:
@@ -53,8 +54,7 @@ def _prepare(shared: Path) -> Trial:
 
 def _originals(shared: Path) -> dict[str, Path]:
     """A small file of each kind."""
-    subject = SUBJECTS[0]
-    whole(subject, shared / "origin")
+    whole(SUBJECTS[0], shared / "origin")
     run = shared / "origin" / RUN
     result = sorted(run.glob("results/*/*.nc"))[-1]
     found = {"result": result, "checkpoint": checkpoints(run)[-1], "plot file": sorted(run.glob("plt*"))[-1]}
@@ -66,7 +66,9 @@ def _originals(shared: Path) -> dict[str, Path]:
         if done.returncode != 0:
             raise Error(f"a file of the format {format_name} cannot be made: {done.stderr}", path)
         found[format_name] = path
-    return found
+    in_parts = next(subject for subject in SUBJECTS if subject.name == "cosmology in parts")
+    whole(in_parts, shared / "parts")
+    return found | {"checkpoint in parts": checkpoints(shared / "parts" / RUN)[-1]}
 
 
 def _digests_of_beginnings(log: Path, reader: Answers, scratch: Path) -> set[str]:
@@ -79,7 +81,8 @@ def _digests_of_beginnings(log: Path, reader: Answers, scratch: Path) -> set[str
     return digests
 
 
-def _damage(path: Path, numbers: random.Random) -> str:
+def do_damage(path: Path, numbers: random.Random) -> str:
+    """Flips a bit, cuts or overwrites a file, or one of a folder; says how."""
     files = (
         sorted(file for file in path.rglob("*") if file.is_file() and file.stat().st_size) if path.is_dir() else [path]
     )
@@ -104,8 +107,8 @@ def _damage(path: Path, numbers: random.Random) -> str:
 
 damage = Kind(
     "damage",
-    "a flipped bit, a cut or zeros in a result, an event log, or a checkpoint or plot file of any format: it is "
-    "refused by name, or all that is read from it is right to the bit",
+    "a flipped bit, a cut or zeros in a result, an event log, or a checkpoint or plot file of any format, or "
+    "a checkpoint in parts: it is refused by name, or all that is read from it is right to the bit",
     20000,
     _prepare,
 )

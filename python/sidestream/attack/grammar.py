@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..error import Error
 from ..launch.launcher import find_program, mpi_environment
+from .disks import DISK
 
 HEADING = re.compile(r'(simulation|criterion|analysis) = "([\w-]+)"')
 TABLE = re.compile(r"\[([\w.]+)\]$")
@@ -22,7 +23,16 @@ Options = dict[str, str]  # the default of each as TOML; empty without one
 
 # Of a table, without which it is refused at once.
 REQUIRED = {"cosmology": {"box": '"8 Mpc"'}, "heating": {"uv_background": '"fg20"'}}
-OUTPUTS = ("every = 2", "at_end = true", "every = 1, keep = 1", "every = 1, asynchronous = true", "at_time = [0.01]")
+TRIGGERS: tuple[Options, ...] = ({"every": "1"}, {"every": "2"}, {"at_end": "true"}, {"at_time": "[0.01]"})
+WAYS: tuple[Options, ...] = (  # of writing files
+    {},
+    {"asynchronous": "true"},
+    {"transport": '"in-transit"'},
+    {"stage": f'"${DISK}"'},
+    {"files": "2"},
+    {"stage": f'"${DISK}"', "files": "2"},
+    {"transport": '"in-transit"', "files": "2"},
+)
 NUMBERS = (
     "0",
     "1",
@@ -77,6 +87,7 @@ class Grammar:
         simulations: the tables of each, and of each table the options with their defaults as TOML, empty without one.
         tasks: the options of each analysis.
         criteria: the options of each criterion of refinement.
+        outputs: the options of plot files and checkpoints.
         coupling, common: the options of [coupling], and those that all tasks have.
         names: all that a configuration can name.
     """
@@ -84,6 +95,7 @@ class Grammar:
     simulations: dict[str, dict[str, Options]]
     tasks: dict[str, Options]
     criteria: dict[str, Options]
+    outputs: dict[str, Options]
     coupling: Options
     common: Options
     names: list[str]
@@ -93,30 +105,39 @@ class Grammar:
         wildness = numbers.choice((0.0, 0.02, 0.1, 0.5))
         simulation = numbers.choice(sorted(self.simulations))
         lines = [f'simulation = "{simulation}"', "", "[run]", "max_steps = 3", *_mesh(numbers, wildness)]
-        for heading, options in self._tables(simulation, numbers):
+        for heading, options, fixed in self._tables(simulation, numbers):
             lines += ["", f"[{heading}]"]
             lines += [
                 f"{key} = {self._value(numbers, wildness, default)}"
                 for key, default in options.items()
-                if default or numbers.random() < wildness
+                if (default or numbers.random() < wildness) and key not in fixed
             ]
-        lines += ["", "[output]", f"checkpoint = {{ {numbers.choice(OUTPUTS)} }}"]
+            lines += [
+                f"{key} = {self._value(numbers, wildness, value) if numbers.random() < wildness else value}"
+                for key, value in fixed.items()
+            ]
         return "\n".join(_disturbed(lines, numbers, wildness)) + "\n"
 
-    def _tables(self, simulation: str, numbers: random.Random) -> Iterator[tuple[str, Options]]:
-        """Headings and what stands below them; the values are the defaults yet."""
+    def _tables(self, simulation: str, numbers: random.Random) -> Iterator[tuple[str, Options, Options]]:
+        """Headings and what stands below them: options whose values are the defaults yet, and such as seldom change."""
         for name, options in self.simulations[simulation].items():
             if name != "mesh" and (name == "cosmology" or numbers.random() < 0.6):
-                yield name.replace("NAME", "one"), _some(numbers, options, 0.15) | REQUIRED.get(name, {})
+                yield name.replace("NAME", "one"), _some(numbers, options, 0.15) | REQUIRED.get(name, {}), {}
         for index in range(numbers.randrange(3)):
             analysis = numbers.choice(sorted(self.tasks))
             options = _some(numbers, self.common, 0.1) | _some(numbers, self.tasks[analysis], 0.3)
-            yield f"task.t{index}", options | {"analysis": f'"{analysis}"', "every": "1"}
+            yield f"task.t{index}", options | {"analysis": f'"{analysis}"', "every": "1"}, {}
         if "amr" in self.simulations[simulation] and numbers.random() < 0.4:
             criterion = numbers.choice(sorted(self.criteria))
             options = _some(numbers, self.criteria[criterion], 0.7)
-            yield "refine.r", options | {"criterion": f'"{criterion}"'}
-        yield "coupling", _some(numbers, self.coupling, 0.1)
+            yield "refine.r", options | {"criterion": f'"{criterion}"'}, {}
+        way = numbers.choice(WAYS)
+        for name, options in self.outputs.items():
+            if name == "output.checkpoint" or numbers.random() < 0.5:
+                own = way if numbers.random() < 0.7 else numbers.choice(WAYS)
+                yield name, _some(numbers, options, 0.02), own | numbers.choice(TRIGGERS)
+        sidecars = {"sidecars": "1", "count": '"extra"'} if "transport" in way and numbers.random() < 0.7 else {}
+        yield "coupling", _some(numbers, self.coupling, 0.1), sidecars
 
     def _value(self, numbers: random.Random, wildness: float, default: str) -> str:
         if numbers.random() < wildness:
@@ -177,11 +198,13 @@ def read_grammar() -> Grammar:
             default = DEFAULT.search(option.group(2))
             table[option.group(1)] = default.group(1) if default else ""
     named = [name for kind in json.loads(_answer("--list", "--json")).values() for name in kind]
+    run = next(tables for tables in sections.values() if "coupling" in tables)
     return Grammar(
         simulations={name: tables for (kind, name), tables in sections.items() if kind == "simulation"},
         tasks={name: tables.get("task.NAME", {}) for (kind, name), tables in sections.items() if kind == "analysis"},
         criteria={name: tables["refine.NAME"] for (kind, name), tables in sections.items() if kind == "criterion"},
-        coupling=next(tables["coupling"] for tables in sections.values() if "coupling" in tables),
+        outputs={name: run[name] for name in ("output.plotfile", "output.checkpoint")},
+        coupling=run["coupling"],
         common=next(
             tables["task.NAME"]
             for (kind, _), tables in sections.items()

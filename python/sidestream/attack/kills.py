@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from . import jobs
-from .subjects import RUN, SUBJECTS, Whole, go_on, lines_logged, on_any_subject
+from .small_runs import SUBJECTS
+from .subjects import RUN, Whole, go_on, lines_logged, on_any_subject
 from .trial import Kind
 
 TARGETS = ("a rank", "the launcher", "all")
@@ -18,7 +19,7 @@ LATER_S = 0.1  # at most, after a line of the log
 def _kill(undisturbed: Whole, numbers: random.Random, folder: Path) -> str:
     target, line = numbers.choice(TARGETS), numbers.randrange(undisturbed.lines)
     later_s, rank = numbers.uniform(0, LATER_S), numbers.randrange(undisturbed.subject.ranks)
-    with jobs.started(folder, undisturbed.command(folder), undisturbed.subject.ranks) as running:
+    with undisturbed.started(folder) as running:
         running.wait_until(lambda: lines_logged(folder) >= line)
         time.sleep(later_s)
         if target == "all":
@@ -38,8 +39,8 @@ def _kill(undisturbed: Whole, numbers: random.Random, folder: Path) -> str:
 
 kills = Kind(
     "kills",
-    "SIGKILL at a random moment of a rank, of the launcher or of all; the newest committed checkpoint has to come "
-    "back, and the end be the same to the bit",
+    "SIGKILL at a random moment of a rank, of the launcher or of all; the newest checkpoint that is committed "
+    "or staged has to come back, and the end be the same to the bit",
     300,
     on_any_subject(SUBJECTS, _kill),
 )

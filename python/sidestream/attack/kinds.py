@@ -9,8 +9,9 @@ from .damage import damage
 from .kills import kills
 from .limits import limits
 from .memory import memory
+from .nodes import nodes
 from .power import power
 from .stops import stops
 from .trial import Kind
 
-KINDS: tuple[Kind, ...] = (kills, calls, power, limits, damage, configurations, stops, memory, allocations)
+KINDS: tuple[Kind, ...] = (kills, calls, nodes, power, limits, damage, configurations, stops, memory, allocations)

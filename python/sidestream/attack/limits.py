@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 from ..error import Error
-from .subjects import RUN, SUBJECTS, Whole, checkpoints, first_words, go_on, on_any_subject, state_in
+from .small_runs import SUBJECTS
+from .subjects import RUN, Whole, checkpoints, first_words, go_on, on_any_subject, state_in
 from .trial import Failure, Kind, Trial
 
 LARGEST_BYTES = 2 << 20  # somewhat more than any file of the subjects
@@ -49,7 +50,7 @@ def _go_on_with_small_files(undisturbed: Whole, size: int, folder: Path) -> str:
         if path.name in before and state_in(path) != before[path.name]:
             raise Failure(f"{where}: {path.name} of before has changed")
     try:
-        if ended.code == 0 and "warning: " not in ended.said:
+        if ended.code == 0 and not undisturbed.has_told(ended):
             undisturbed.expect_same(folder)
             return "all fits"
         return f"{'it goes on' if ended.code == 0 else 'it fails with a sentence'}; then {go_on(undisturbed, folder)}"

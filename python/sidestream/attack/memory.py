@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from .subjects import SUBJECTS, Whole, first_words, on_any_subject
+from .small_runs import SUBJECTS
+from .subjects import Whole, first_words, on_any_subject
 from .trial import Failure, Kind
 
 LEAST_BYTES, MOST_BYTES = 64 << 20, 2 << 30  # of address space
 NOT_STARTED = (
     "error while loading shared libraries",
+    "OPAL ERROR",
+    "shared memory initialization",
     "MPI_INIT",
     "MPI_Init",
     "orte_init",

@@ -1,4 +1,5 @@
-"""The power fails: of what a run has written and not brought to the disk, any part may be missing."""
+"""The power fails: of what a run has written and not brought to the disk, those of nodes among them, any part may be
+missing."""
 
 from __future__ import annotations
 
@@ -15,11 +16,14 @@ from pathlib import Path
 from ..error import Error
 from .answers import Answers
 from .disk import Applied, Disk, State
+from .disks import FOLDER, NOTE, disks_in
 from .layer import under_layer
-from .record import read_record
-from .subjects import RUN, SUBJECTS, Whole, go_on, on_any_subject
+from .record import Call, read_record
+from .small_runs import SUBJECTS
+from .subjects import RUN, Whole, go_on, on_any_subject
 from .trial import Failure, Kind, Trial
 
+FILES = "files"  # the folder of the run that is recorded
 NUMBERED = "[!.]*[0-9][0-9][0-9][0-9]*"  # checkpoints and plot files of every format
 FINAL = ("config.toml", NUMBERED, f"pending/{NUMBERED}", "results/*/*.nc")  # names that only what is complete may have
 APART = ("events", ".lock")  # how names in a run begin on whose content no restart relies
@@ -31,13 +35,13 @@ def record(undisturbed: Whole, folder: Path) -> Disk:
     Raises:
         Error: the run fails, or what was recorded does not make the files that are there.
     """
-    here = folder / "files"
+    here = folder / FILES
     here.mkdir(parents=True)
     layer = under_layer({"SIDESTREAM_IO_PATH": str(here), "SIDESTREAM_IO_RECORD": str(folder / "record")})
     ended = undisturbed.run(here, before=layer)
     if ended.code != 0:
         raise Error(f"the run that is recorded failed:\n{ended.said}", folder)
-    calls = [call for call in read_record(folder / "record") if _is_of_the_run(call.path, here)]
+    calls = [*_disks_made(here), *(call for call in read_record(folder / "record") if _is_of_the_run(call.path, here))]
     disk = Disk(here, calls, lambda path: path.startswith(tuple(f"{RUN}/{name}" for name in APART)))
     disk.state(disk.issued(calls[-1].end)).write(RUN, folder / "replayed")
     if (wrong := _differing(folder / "replayed", here / RUN)) != []:
@@ -46,8 +50,19 @@ def record(undisturbed: Whole, folder: Path) -> Disk:
 
 
 def _is_of_the_run(path: str, folder: Path) -> bool:
-    """Whether it is below the folder of the run, or the folder that this is in."""
-    return path in (str(folder), str(folder / RUN)) or path.startswith(f"{folder / RUN}/")
+    """Whether it is below the folder of the run or the disks of nodes, or the folder that these are in."""
+    here = [str(folder / name) for name in (RUN, FOLDER)]
+    return path in (str(folder), *here) or path.startswith(tuple(f"{each}/" for each in here))
+
+
+def _disks_made(folder: Path) -> list[Call]:
+    """Disks of nodes are there before a run begins."""
+    made = [folder / FOLDER, *disks_in(folder)] if disks_in(folder) else []
+    return [
+        Call(0, 0, kind, str(path), "", False, 0, 0, b"")
+        for kind, paths in (("make", made), ("sync", [folder, *made]))
+        for path in paths
+    ]
 
 
 def _differing(one: Path, other: Path) -> list[str]:
@@ -154,7 +169,7 @@ def newest_in(paths: Iterable[str]) -> int:
 
 def final_paths(state: State) -> list[str]:
     """What has a name in the run that only what is complete may have."""
-    return [path for pattern in FINAL for path in state.glob(f"{RUN}/{pattern}")]
+    return [path for pattern in FINAL for path in state.glob(f"{RUN}/{pattern}") if not path.endswith(NOTE)]
 
 
 def _is_committed(path: str) -> bool:
@@ -189,26 +204,30 @@ def _prepare(shared: Path) -> Trial:
         if name not in known:
             disk = record(undisturbed, shared / "recorded" / name)
             known[name] = disk, Promise(disk, shared / "recorded" / name)
-        return _fail(undisturbed, *known[name], numbers, folder)
+        return _fail(undisturbed, *known[name], numbers, folder, shared / "recorded" / name / FILES)
 
     return on_any_subject(SUBJECTS, trial)(shared)
 
 
-def _fail(undisturbed: Whole, disk: Disk, promise: Promise, numbers: random.Random, folder: Path) -> str:
+def _fail(undisturbed: Whole, disk: Disk, promise: Promise, numbers: random.Random, folder: Path, place: Path) -> str:
+    """Goes on in the very place of the run that was recorded: what is staged is found by the path of its run."""
     moment, applied = disk.draw(numbers)
     if problem := promise.broken(disk, moment, applied):
         raise Failure(problem)
-    state = disk.state(applied)
-    if state.glob(RUN):
-        state.write(RUN, folder / RUN)
-    return go_on(undisturbed, folder)
+    shutil.rmtree(place)
+    disk.state(applied).write("", place)
+    try:
+        return go_on(undisturbed, place)
+    except Failure:
+        shutil.copytree(place, folder / FILES)
+        raise
 
 
 power = Kind(
     "power",
     "the power fails at a random moment, and a random part of what was written and not yet brought to the disk is "
-    "missing; what has a final name is complete, the newest committed checkpoint comes back, and the end is the same "
-    "to the bit",
+    "missing; what has a final name is complete, the newest checkpoint that is committed or staged comes back, and the "
+    "end is the same to the bit",
     300,
     _prepare,
 )

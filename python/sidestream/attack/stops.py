@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from . import jobs
-from .subjects import SUBJECTS, Whole, first_words, go_on, lines_logged, on_any_subject
+from .small_runs import SUBJECTS
+from .subjects import Whole, first_words, go_on, lines_logged, on_any_subject
 from .trial import Failure, Kind
 
 LONGEST_S = 3.0
@@ -23,7 +24,7 @@ def _stop(undisturbed: Whole, numbers: random.Random, folder: Path) -> str:
     words = ["--set", f'coupling.timeout="{TIMEOUT_S} s"'] if is_beyond else []
     rank = subject.ranks - 1 if is_beyond else rank
     seconds = BEYOND_S if is_beyond else numbers.uniform(0.1, LONGEST_S)
-    with jobs.started(folder, undisturbed.command(folder, *words), subject.ranks) as running:
+    with undisturbed.started(folder, *words) as running:
         running.wait_until(lambda: lines_logged(folder) >= line and rank in running.ranks())
         pid = running.ranks().get(rank, 0)
         if pid:

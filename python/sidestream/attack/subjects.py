@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import h5py
@@ -13,86 +15,17 @@ import numpy as np
 from ..error import Error
 from ..runs.events import read_events
 from . import jobs
+from .disks import newest_staged, staged_in, with_disks
 from .trial import Failure, Trial
 
 CONFIG = "attacked.toml"
 RUN = "run"
 NOT_OF_THE_STATE = "processor number"  # the ranks that held the blocks of a checkpoint
 RECORD = "commit record"  # with a checksum of words, too, which may differ: the configuration
-
-COSMOLOGY = """simulation = "cosmology"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "8 Mpc"
-seed = 3
-
-[run]
-max_steps = 8
-
-[task.spectra]
-analysis = "power_spectrum"
-every = 1
-
-[output]
-plotfile = { format = "nyx", every = 4 }
-checkpoint = { format = "sidestream", every = 2, keep = 2 }
-"""
-
-SEDOV = """simulation = "sedov"
-
-[mesh]
-cells = [8, 8, 8]
-block = 8
-
-[amr]
-min_level = 1
-max_level = 2
-
-[refine.shock]
-criterion = "loehner"
-fields = ["pressure"]
-
-[run]
-max_steps = 12
-
-[task.density]
-analysis = "slice"
-fields = ["gas_density"]
-every = 2
-
-[output]
-checkpoint = { format = "sidestream", every = 3, keep = 2 }
-"""
-
-TURBULENCE = """simulation = "turbulence"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[initial]
-flow = "random"
-
-[forcing]
-kind = "stochastic"
-
-[run]
-max_steps = 20
-
-[task.statistics]
-analysis = "turbulence"
-grid = "space"
-every = 4
-
-[output]
-checkpoint = { format = "raw", every = 4, keep = 2 }
-"""
-
-IN_TRANSIT = COSMOLOGY.replace("every = 1\n", 'every = 1\ntransport = "in-transit"\n') + "\n[coupling]\nsidecars = 1\n"
+SEALS = "sidestream parts"  # with checksums of such records
+WORDS = ("sidestream.json", "sidestream.commit")  # files in folders that keep the configuration, and a checksum of it
+CHECKPOINT = re.compile(r"(chk|DDS?|\w+_chk_)\d+\b.*")
+PLOT_FILE = re.compile(r"(plt|RD|\w+_plt_cnt_)\d+\b.*")
 
 
 @dataclass(frozen=True)
@@ -102,7 +35,8 @@ class Subject:
     Attributes:
         interval: steps from a checkpoint to the next.
         ranks: all of them.
-        sidecars: how many of these analyse; the last ones.
+        sidecars: how many of these analyse or write; the last ones.
+        nodes: on which the ranks are, each with a disk of its own, which `$NODE_DISK` names; 0: none has one.
     """
 
     name: str
@@ -110,14 +44,12 @@ class Subject:
     interval: int
     ranks: int = 2
     sidecars: int = 0
+    nodes: int = 0
 
-
-SUBJECTS = (
-    Subject("cosmology", COSMOLOGY, 2),
-    Subject("sedov", SEDOV, 3),
-    Subject("turbulence", TURBULENCE, 4),
-    Subject("cosmology with a sidecar", IN_TRANSIT, 2, sidecars=1),
-)
+    @property
+    def commits_later(self) -> bool:
+        """Whether steps may go by from when a checkpoint is due to its commit."""
+        return self.sidecars > 0 or self.nodes > 0 or "asynchronous = true" in self.config
 
 
 @dataclass(frozen=True)
@@ -126,23 +58,39 @@ class Whole:
 
     Attributes:
         lines: of the log of its events.
+        warnings: what it says all the same.
         checkpoint: name and numbers of the last one.
         results: the numbers of each, by task and step.
+        plot_files: the numbers of each.
     """
 
     subject: Subject
-    lines: int
-    checkpoint: tuple[str, dict[str, bytes]]
-    results: dict[str, dict[str, bytes]]
+    lines: int = 0
+    warnings: Set[str] = frozenset()
+    checkpoint: tuple[str, dict[str, bytes]] = ("", {})
+    results: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    plot_files: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
     def command(self, folder: Path, *words: str) -> list[str]:
         """The arguments that run the subject in a folder."""
         (folder / CONFIG).write_text(self.subject.config)
         return [CONFIG, "--quiet", "--out", RUN, *words]
 
+    def started(
+        self, folder: Path, *words: str, before: Sequence[str] = (), name: str = RUN
+    ) -> AbstractContextManager[jobs.Running]:
+        """The subject at work, killed at the end."""
+        before = [*with_disks(folder, self.subject.nodes), *before]
+        return jobs.started(folder, self.command(folder, *words), self.subject.ranks, before, name)
+
     def run(self, folder: Path, *words: str, before: Sequence[str] = (), name: str = RUN) -> jobs.Ended:
         """Runs the subject to its end."""
-        return jobs.run(folder, self.command(folder, *words), self.subject.ranks, before, name)
+        with self.started(folder, *words, before=before, name=name) as running:
+            return running.finish()
+
+    def has_told(self, ended: jobs.Ended) -> bool:
+        """Whether a run says what the undisturbed one did not."""
+        return not complaints_in(ended) <= self.warnings
 
     def expect_same(self, folder: Path, lost: Set[str] = frozenset()) -> None:
         """Raises `Failure` unless the run in the folder has ended as the undisturbed one did, to the bit.
@@ -161,6 +109,9 @@ class Whole:
         names = {name for name in {*results, *self.results} - lost if results.get(name) != self.results.get(name)}
         if names:
             raise Failure(f"results are missing or differ: {', '.join(sorted(names))}")
+        plots = plot_files_in(run)
+        if names := {name for name in {*plots, *self.plot_files} if plots.get(name) != self.plot_files.get(name)}:
+            raise Failure(f"plot files are missing or differ: {', '.join(sorted(names))}")
 
 
 def whole(subject: Subject, folder: Path) -> Whole:
@@ -170,11 +121,19 @@ def whole(subject: Subject, folder: Path) -> Whole:
         Error: it does not end as it should.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    ended = Whole(subject, 0, ("", {}), {}).run(folder)
+    ended = Whole(subject).run(folder)
     if ended.code != 0:
         raise Error(f"the undisturbed run of {subject.name} failed:\n{ended.said}", folder)
-    last = checkpoints(folder / RUN)[-1]
-    return Whole(subject, lines_logged(folder), (last.name, state_in(last)), results_in(folder / RUN))
+    run = folder / RUN
+    last = checkpoints(run)[-1]
+    return Whole(
+        subject,
+        lines_logged(folder),
+        complaints_in(ended),
+        (last.name, state_in(last)),
+        results_in(run),
+        plot_files_in(run),
+    )
 
 
 def on_any_subject(
@@ -196,27 +155,42 @@ def on_any_subject(
     return prepare
 
 
-def go_on(undisturbed: Whole, folder: Path, lost: Set[str] = frozenset()) -> str:
-    """Restarts what was disturbed. The newest checkpoint that was committed has to come back, and the end be the same.
+def go_on(undisturbed: Whole, folder: Path, lost: Set[str] = frozenset(), damaged: Set[Path] = frozenset()) -> str:
+    """Restarts what was disturbed. The newest checkpoint that counts has to come back, and the end be the same.
 
     Args:
         undisturbed: the end that has to come.
         folder: of what was disturbed.
         lost: results that it said it could not make.
+        damaged: files on disks of nodes that are there and not whole.
 
     Returns:
         Which generation came back.
     """
     subject, run = undisturbed.subject, folder / RUN
-    newest = newest_committed(run, subject.interval, may_wait=subject.sidecars > 0)
-    if newest is None:
+    newest = newest_committed(run, subject.interval, subject.commits_later)
+    staged = newest_staged(folder, run, damaged)
+    comes_back = run / staged if staged and (not newest or step_of(run / staged) > step_of(newest)) else newest
+    _expect_what_was_staged(run, newest)
+    if comes_back is None:
         return _begin_again(undisturbed, folder)
     ended = undisturbed.run(folder, "--restart", name="restart")
     if ended.code != 0:
         raise Failure(f"the restart ended with code {ended.code}: {first_words(ended.said)}")
-    expect_back(run, newest)
+    expect_back(run, comes_back)
     undisturbed.expect_same(folder, lost)
-    return f"checkpoint {step_of(newest):05d} came back"
+    return f"checkpoint {step_of(comes_back):05d} came back{'' if comes_back == newest else ', which was staged'}"
+
+
+def _expect_what_was_staged(run: Path, newest: Path | None) -> None:
+    """Raises `Failure` unless what counts is as new as the newest staged checkpoint of which the log tells."""
+    logged = read_events(run)
+    passed_over = {event["step"] for event in logged.of("staged_skipped")}
+    told = max((int(e["step"]) for e in logged.of("checkpoint_staged") if e["step"] not in passed_over), default=0)
+    counting = [*(run / staged.name for staged in staged_in(run)), *([newest] if newest else [])]
+    there = max(map(step_of, counting), default=0)
+    if there < told:
+        raise Failure(f"the log tells of a staged checkpoint of step {told}, and the newest is of step {there}")
 
 
 def newest_committed(run: Path, interval: int, may_wait: bool = False) -> Path | None:
@@ -269,17 +243,22 @@ def lines_logged(folder: Path) -> int:
 
 def checkpoints(run: Path) -> list[Path]:
     """Those that were committed, the newest last."""
-    return sorted(run.glob("chk*"), key=step_of)
+    return sorted((path for path in run.glob("*") if CHECKPOINT.fullmatch(path.name)), key=step_of)
 
 
 def step_of(checkpoint: Path) -> int:
     """The step in the name of a checkpoint."""
-    return int(checkpoint.name.removeprefix("chk").partition(".")[0])
+    return int(re.findall(r"\d{4,}", checkpoint.name)[-1])
 
 
-def state_in(checkpoint: Path) -> dict[str, bytes]:
-    """The numbers in a checkpoint."""
-    return {name: numbers for name, numbers in numbers_in(checkpoint).items() if name != NOT_OF_THE_STATE}
+def state_in(file: Path) -> dict[str, bytes]:
+    """The numbers in a checkpoint or plot file, but for who held them."""
+    return {name: numbers for name, numbers in numbers_in(file).items() if Path(name).name != NOT_OF_THE_STATE}
+
+
+def plot_files_in(run: Path) -> dict[str, dict[str, bytes]]:
+    """The numbers in all plot files of a run."""
+    return {path.name: state_in(path) for path in sorted(run.glob("*")) if PLOT_FILE.fullmatch(path.name)}
 
 
 def results_in(run: Path) -> dict[str, dict[str, bytes]]:
@@ -289,20 +268,32 @@ def results_in(run: Path) -> dict[str, dict[str, bytes]]:
 
 
 def numbers_in(path: Path) -> dict[str, bytes]:
-    """The numbers of an HDF5 file but those of its commit record, or the bytes of another file or of a folder's."""
+    """The numbers of an HDF5 file but those of its commit record, or the bytes of another file; of a folder, those of
+    all its files but words."""
     if path.is_dir():
-        return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+        files = (file for file in sorted(path.rglob("*")) if file.is_file() and file.name not in WORDS)
+        return {
+            str(Path(file.relative_to(path), name)): numbers
+            for file in files
+            for name, numbers in numbers_in(file).items()
+        }
     if not h5py.is_hdf5(path):
         return {"": path.read_bytes()}
     found: dict[str, bytes] = {}
 
     def take(name: str, entry: object) -> None:
-        if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "iuf" and name != RECORD:
+        if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "iuf" and name not in (RECORD, SEALS):
             found[name] = np.asarray(entry[()]).tobytes()
 
     with h5py.File(path) as file:
         file.visititems(take)
     return found
+
+
+def complaints_in(ended: jobs.Ended) -> Set[str]:
+    """The errors and warnings of a run, without their numbers."""
+    lines = ended.said.splitlines()
+    return {re.sub(r"[-+\d.]+", "#", line) for line in lines if line.startswith(("error: ", "warning: "))}
 
 
 def first_words(said: str) -> str:

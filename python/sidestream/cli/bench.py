@@ -139,8 +139,10 @@ def io(
         model=model and case is None,
         launcher=launcher,
     )
-    if reads and (case is not None or model or methods is not None):
-        raise UsageError("--reads is measured by itself", hint="leave out --case, --model and --methods")
+    of_writing = {"--methods": methods, "--buffers": buffers, "--aggregators": aggregators}
+    others = {"--case": case, "--model": model or None, "--parts": parts or None} | of_writing
+    if reads and (idle := [option for option, value in others.items() if value is not None]):
+        raise UsageError("--reads is measured by itself", hint=f"leave out {' and '.join(idle)}")
     if parts and (case is not None or as_json):
         raise UsageError("--parts is a table of what is measured here", hint="JSON has it; leave out --case")
     if case is not None:

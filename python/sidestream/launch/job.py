@@ -95,9 +95,13 @@ class Job:
         _send(self._process.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """Ends the launcher and every process that descends from it on this machine."""
-        for pid in [*self._members(), self._process.pid]:
-            _send(pid, signal.SIGKILL)
+        """Ends the launcher and every process that descends from it on this machine, and waits for them a while."""
+        deadline = time.monotonic() + TERMINATE_S
+        while (members := self._members()) and time.monotonic() < deadline:
+            for pid in members:
+                _send(pid, signal.SIGKILL)
+            self.is_running()
+            time.sleep(POLL_S / 10)
 
     def _taken(self, lines: queue.SimpleQueue[str]) -> Iterator[str]:
         if not self.is_running():

@@ -30,7 +30,7 @@ def lines_of(
     program = find_program(name)
     messages, lines = MessageFilter(), 0
     job = Job(prepare(program, arguments, ranks, launcher), program, keep_output=True)
-    with _killed_at_the_end(job):
+    with killed_at_the_end(job):
         while True:
             is_running = job.is_running()
             for message in filter(None, map(messages.feed, job.messages())):
@@ -59,7 +59,7 @@ def _failure(name: str, messages: MessageFilter, exit_code: int) -> Error:
 
 
 @contextmanager
-def _killed_at_the_end(job: Job) -> Iterator[None]:
+def killed_at_the_end(job: Job) -> Iterator[None]:
     """No rank survives us, however we end."""
 
     def stop(_number: int, _frame: object) -> None:

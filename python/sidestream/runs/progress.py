@@ -175,7 +175,10 @@ class Progress:
         self.writing = f"the checkpoint of step {event.get('step', '?')}"
 
     def _on_checkpoint_put_off(self, event: Event) -> str:
-        return f"checkpoint of step {event.get('step', '?')} put off: {file_name(event)} waits for analyses"
+        return f"checkpoint of step {event.get('step', '?')} put off: {file_name(event)} is still pending"
+
+    def _on_checkpoint_staged(self, event: Event) -> str:
+        return f"{file_name(event)} counts: it is on disks of the nodes, and is written behind the run"
 
     def _on_checkpoint_refused(self, event: Event) -> str:
         return f"checkpoint of step {event.get('step', '?')} does not count: results of before it could not be written"

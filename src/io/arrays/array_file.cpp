@@ -106,9 +106,17 @@ std::int64_t bytes_of(const ArrayTable& table) {
   return bytes;
 }
 
+// What a file has beside its arrays, to be on the safe side: tables of runs, heads of arrays, what aligns them.
+std::int64_t most_beside(const ArrayFile& file, const ArrayTable& table) {
+  constexpr std::int64_t a_file = 128 << 10, an_array = 8 << 10, a_run = 1 << 10;
+  std::int64_t runs = 0;
+  for (const ArrayGroup& group : file.groups) runs += group.run_total;
+  return a_file + std::ssize(table.arrays) * an_array + runs * a_run;
+}
+
 // On the first rank: makes the file and takes room for everything. A library never meets a full disk: there is room for
-// the arrays before it begins, and it makes its tables in memory. (On a full disk HDF5 cannot close a file and ends the
-// process later, and MPI-IO says success.)
+// the arrays before it begins, and it makes its tables in memory. (Where it can be no longer, on a full disk or beyond
+// `ulimit -f`, HDF5 cannot close a file and ends the process later, and MPI-IO says success.)
 MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTable& table, const Stripes& stripes,
                    AccessStatistics& statistics) {
   const core::Stopwatch watch;
@@ -118,6 +126,7 @@ MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTa
   if (is_striped) statistics.stripes = stripes_of(path).count;
   OutputFile room(path, is_striped ? OutputFile::Open::modify : OutputFile::Open::create);
   room.reserve(bytes_of(table));
+  memory.require_length(bytes_of(table) + most_beside(file, table), path);
   made.offsets = file.create(memory.path(), table.arrays, table.rows);
   core::require(made.offsets.size() == table.arrays.size(), "the maker of a file tells the place of each array");
   core::require(file.record.empty() || record_place(made.offsets.front()) == made.offsets.front(),

@@ -77,6 +77,14 @@ std::int64_t MemoryFile::size_bytes() const {
   return status.st_size;
 }
 
+void MemoryFile::require_length(std::int64_t bytes, const std::string& where) const {
+  const int problem = ::ftruncate(descriptor_, bytes) == 0 ? 0 : errno;
+  if (problem != 0)
+    throw core::Error(fmt::format("no file can have {} bytes: {}", bytes, std::strerror(problem)), where,
+                      "the limit for the size of a file is too low (see `ulimit -f`)");
+  core::require(::ftruncate(descriptor_, 0) == 0, "a file in memory can be emptied");
+}
+
 std::vector<ByteRange> MemoryFile::written() const {
   std::vector<ByteRange> parts;
   const std::int64_t size = size_bytes();

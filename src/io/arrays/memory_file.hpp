@@ -23,6 +23,8 @@ class MemoryFile {
 
   const std::string& path() const { return path_; }
   std::int64_t size_bytes() const;
+  /// Throws core::Error, of the file `where`, where no file here may be so long. Empties it.
+  void require_length(std::int64_t bytes, const std::string& where) const;
   /// The parts that were written to, ascending; whole pages of memory.
   std::vector<ByteRange> written() const;
   /// Fills `bytes` from `offset` on, with zeros behind the end.

@@ -128,12 +128,12 @@ struct Place {
   std::int64_t begin = 0, bytes = 0;
 };
 
-// The record in the last bytes of a file.
+// The record behind a file, in its last bytes. One inside that is the last there is stands for the whole length.
 std::optional<Place> place_at_end(const InputFile& file) {
   const std::int64_t size = file.size_bytes(), tail_begin = size - std::int64_t{sizeof(Tail)};
   if (tail_begin < 0) return {};
   const auto tail = read_from<Tail>(file, tail_begin);
-  if (tail.mark != magic) return {};
+  if (tail.mark != magic || tail.end == size) return {};
   if (tail.end < 0 || tail.end > tail_begin) fail("its record is damaged", file.path());
   return Place{tail.end, size - tail.end};
 }

@@ -80,14 +80,19 @@ void commit(const std::string& path) {
   remove_if_empty(fs::path(pending).parent_path());
 }
 
+std::string staged_note_path(const std::string& path) {
+  return pending_path(path) + note_suffix;
+}
+
 void write_staged_note(const std::string& path, const std::string& text) {
-  const std::string note = pending_path(path) + note_suffix;
-  make_one_folder(fs::path(note).parent_path());
-  write_file_atomically(note, text);
+  const fs::path note = staged_note_path(path), folder = note.parent_path();
+  make_one_folder(folder);
+  write_file_atomically(note.string(), text);
+  sync_folder(folder.parent_path().string());  // nothing else brings the new folder to the disk
 }
 
 void remove_staged_note(const std::string& path) {
-  const fs::path note = pending_path(path) + note_suffix;
+  const fs::path note = staged_note_path(path);
   std::error_code ignored;
   fs::remove(note, ignored);
   remove_if_empty(note.parent_path());

@@ -173,20 +173,26 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
 }
 
 // Keys that are not as they are by default and change nothing.
-void check_write_keys(const core::Node& node, const io::Format& format, const Output& output) {
+void check_write_keys(const core::Node& node, const OutputKind& kind, const io::Format& format, const Output& output) {
   const io::WriteOptions standard;
   struct Key {
     const char* name;
-    bool is_idle;
+    bool is_set;
+    std::function<bool(const io::Format&)> counts;
   };
-  for (const auto& [name, is_idle] :
-       {Key{"files", output.files != standard.files && !format.follows("files")},
-        Key{"ranks_per_file", output.ranks_per_file != standard.ranks_per_file && !format.follows("ranks_per_file")},
-        Key{"stripes", output.stripes > 0 && format.methods.empty()},
-        Key{"aggregators", output.aggregators != standard.aggregators && format.methods.empty()}})
-    if (is_idle)
-      core::reject(*node.find(name), fmt::format("`{}` has no effect in the format `{}`", name, format.name),
-                   "leave the key out, or take another format");
+  const auto has_methods = [](const io::Format& one) { return !one.methods.empty(); };
+  for (const auto& [name, is_set, counts] :
+       {Key{"files", output.files != standard.files, [](const io::Format& one) { return one.follows("files"); }},
+        Key{"ranks_per_file", output.ranks_per_file != standard.ranks_per_file,
+            [](const io::Format& one) { return one.follows("ranks_per_file"); }},
+        Key{"stripes", output.stripes > 0, has_methods},
+        Key{"aggregators", output.aggregators != standard.aggregators, has_methods}}) {
+    if (!is_set || counts(format)) continue;
+    std::vector<std::string> others = formats_for(kind);
+    std::erase_if(others, [&](const std::string& other) { return !counts(io::formats().named(other)); });
+    core::reject(*node.find(name), fmt::format("`{}` has no effect in the format `{}`", name, format.name),
+                 fmt::format("leave the key out, or take one of the formats {}", fmt::join(others, ", ")));
+  }
 }
 
 void check_particles(const core::Node& node, const OutputKind& kind, const Output& output, const RunConfig& run) {
@@ -297,7 +303,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, RunConf
   check_state(*node, kind, *config.file.format, run);
   check_boxes(*node, kind, *config.file.format, *run.plan);
   check_method(*node, *config.file.format, output.method);
-  if (run.begins_anew) check_write_keys(*node, *config.file.format, output);
+  if (run.begins_anew) check_write_keys(*node, kind, *config.file.format, output);
   config.file.options.method = output.method == "automatic" ? "" : output.method;
   config.file.options.aggregators = output.aggregators;
   check_stripes(*node, output.stripes, output.stripe_bytes);

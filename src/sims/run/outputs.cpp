@@ -295,7 +295,10 @@ bool Outputs::stage(Output& output, const mesh::Snapshot& snapshot, io::FileChoi
     return io::write_of_run(comm, choice.kind, path,
                             [&](const std::string& place) { return io::write_carried(comm, content, choice, place); });
   });
-  if (output.what == "checkpoint") pending_->output = output;
+  if (output.what == "checkpoint") {
+    pending_->output = output;
+    note_staged();
+  }
   under_way_ = std::move(output);
   return true;
 }
@@ -306,15 +309,35 @@ void Outputs::leave_stage(const Output& output) {
   staging_.of(*output.config).remove(*output.staged);
 }
 
-// Where results of before are there, a restart need not wait for the file.
+// What counts stays until something newer does, though its file could not be written. The first rank knows whether.
+void Outputs::lose_staged(const Output& output, bool is_noted) {
+  if (!compute_.broadcast(is_noted)) return leave_stage(output);
+  leave_kept();
+  kept_ = output;
+  say_("what was staged of it stays on the disks of the nodes, and a restart writes it and begins with it");
+}
+
+void Outputs::leave_kept() {
+  if (kept_) leave_stage(*std::exchange(kept_, std::nullopt));
+}
+
+void Outputs::end() {
+  if (!kept_) staging_.clear();
+}
+
+// Where results of before are there, a restart need not wait for the file. By the first rank.
 void Outputs::note_staged() {
-  Output& output = pending_->output;
-  pending_->is_noted = true;
+  const Output& output = pending_->output;
+  if (compute_.rank() != 0 || !output.staged || pending_->is_noted || !pending_->is_whole) return;
+  const couple::Session::Outlook before = session_.outlook(pending_->after);
+  if (!before.is_done || !before.are_written) return;
   try {
     io::write_staged_note(output.path,
                           note_of(*output.config, *output.staged, nlohmann::json(physics_of(config_)).dump()));
+    pending_->is_noted = true;
     session_.log().write("checkpoint_staged", {{"step", output.step}, {"path", output.path}});
   } catch (const std::exception& error) {
+    if (std::exchange(pending_->is_note_problem_told, true)) return;
     say_(fmt::format("a restart cannot begin with what is staged\n{}", error.what()));
   }
 }
@@ -344,13 +367,15 @@ void Outputs::report_written(bool wait) {
 // A file that cannot be written is reported; the run goes on unless it was told to stop.
 void Outputs::report(const Output& output, const io::BackgroundWriter::Outcome& outcome) {
   const bool is_checkpoint = output.what == "checkpoint";
-  if (!is_checkpoint || !outcome.error.empty()) leave_stage(output);
   if (output.told && !output.told->empty()) say_(*output.told);
   if (!outcome.error.empty()) {
+    if (is_checkpoint) note_staged();
+    const bool is_noted = is_checkpoint && pending_->is_noted;
     is_checkpoint ? lose_pending() : lose_plotfile(output.step);
-    return report_failure(output, outcome.error, output.config->stops_on_failure);
+    report_failure(output, outcome.error, output.config->stops_on_failure);
+    return lose_staged(output, is_noted);
   }
-  if (is_checkpoint) become_written();
+  is_checkpoint ? become_written() : leave_stage(output);
   const io::AccessStatistics statistics = io::total(compute_, outcome.statistics);
   tell_of_stripes(output, statistics);
   report_file(output, outcome.seconds, io::to_json(statistics));
@@ -442,7 +467,7 @@ Outputs::Commit Outputs::step_commit() {
   if (is_refused) return pending_->commit = Commit::refused;
   const core::Bill::Part part = bill_.part("committing", "checkpoints");
   const Output& output = pending_->output;
-  if (output.staged && !pending_->is_noted) note_staged();
+  note_staged();
   if (!pending_->is_written) return Commit::none;
   try {
     io::commit(output.path);
@@ -466,10 +491,13 @@ void Outputs::take(Commit commit) {
   const core::Bill::Part part = bill_.part("committing", "checkpoints");
   const Pending pending = std::move(*pending_);
   pending_.reset();
+  if (commit == Commit::failed) {
+    report_failure(pending.output, pending.problem, pending.output.config->stops_on_failure);
+    return lose_staged(pending.output, pending.is_noted);
+  }
   leave_stage(pending.output);
-  if (commit == Commit::failed)
-    return report_failure(pending.output, pending.problem, pending.output.config->stops_on_failure);
   if (commit == Commit::refused) return report_refusal(pending);
+  leave_kept();
   session_.log().write("checkpoint_committed", {{"step", pending.output.step},
                                                 {"path", pending.output.path},
                                                 {"pending_s", pending.watch.seconds()},

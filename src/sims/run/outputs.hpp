@@ -49,7 +49,7 @@ class Outputs {
   /// Of a replay: writes the checkpoint that one job ended with and another went on from, after what was steered there.
   void repeat_last(Simulation& simulation);
   /// Removes the folders of stages where nothing is left in them to go on from. Called last.
-  void end() { staging_.clear(); }
+  void end();
   /// At the end of a run, after `write_due`: writes a checkpoint if the run may go on another time or one was put off,
   /// and waits for what is written behind the simulation.
   void write_last(Simulation& simulation, bool may_go_on);
@@ -114,6 +114,7 @@ class Outputs {
     couple::Session::Mark after;  // what was published before it
     bool is_whole = true;         // as far as plot files go
     bool is_noted = false;        // of one that is staged: a restart may begin with it
+    bool is_note_problem_told = false;
     bool is_written = false;
     core::Stopwatch watch;  // since then
     std::int64_t put_off = 0;
@@ -132,6 +133,8 @@ class Outputs {
   bool carry(Output& output, const mesh::Snapshot& snapshot, io::FileChoice choice);
   bool stage(Output& output, const mesh::Snapshot& snapshot, io::FileChoice choice);
   void leave_stage(const Output& output);
+  void lose_staged(const Output& output, bool is_noted);
+  void leave_kept();
   void note_staged();
   Commit hear_of_carried();
   void take_loss(Commit loss);
@@ -163,6 +166,7 @@ class Outputs {
   std::deque<Carried> carried_;  // by sidecars, on the first rank
   std::string lost_;             // why the first of them could not be written, until all ranks know that
   std::optional<Pending> pending_;
+  std::optional<Output> kept_;  // a staged checkpoint that counts and whose file could not be written
   bool is_put_off_ = false, stripes_are_told_ = false;
   std::string refused_;                       // the path of the newest refused one, as long as it lies there
   std::vector<std::int64_t> last_plotfiles_;  // of each

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
@@ -51,8 +52,15 @@ io::FileChoice choice_for(const RunConfig& config, const std::string& path) {
   return choice;
 }
 
-void commit_one(const comm::Communicator& compute, const RunConfig& config, const std::string& folder,
-                const io::StagedNote& note, const std::function<void(const std::string& text)>& tell) {
+// What was staged, whole.
+struct Found {
+  io::Stage stage;
+  io::StagedSet set;
+  io::CarriedContent content;
+};
+
+Found found_whole(const comm::Communicator& compute, const std::string& folder, const io::StagedNote& note,
+                  const std::function<void(const std::string& text)>& tell) {
   io::StagedSet set;
   std::string stage_folder;
   compute.agree_on([&] {
@@ -62,15 +70,21 @@ void commit_one(const comm::Communicator& compute, const RunConfig& config, cons
     stage_folder = io::with_environment(where, folder);
     io::check_stage(stage_folder, where);
   });
-  const io::Stage stage(compute, stage_folder, folder);
-  const io::CarriedContent content = stage.open(compute, set, tell);
-  const io::FileChoice choice = choice_for(config, note.path);
-  io::write_pending(compute, note.path,
-                    [&](const std::string& pending) { return io::write_carried(compute, content, choice, pending); });
-  compute.agree_on([&] {
-    if (compute.rank() == 0) io::commit(note.path);
+  io::Stage stage(compute, stage_folder, folder);
+  io::CarriedContent content = stage.open(compute, set, tell);
+  return {std::move(stage), std::move(set), std::move(content)};
+}
+
+void write_and_commit(const comm::Communicator& compute, const RunConfig& config, const Found& found,
+                      const std::string& path) {
+  const io::FileChoice choice = choice_for(config, path);
+  io::write_pending(compute, path, [&](const std::string& pending) {
+    return io::write_carried(compute, found.content, choice, pending);
   });
-  stage.remove(set);
+  compute.agree_on([&] {
+    if (compute.rank() == 0) io::commit(path);
+  });
+  found.stage.remove(found.set);
 }
 
 }  // namespace
@@ -124,15 +138,26 @@ std::map<std::string, std::string> physics_in_note(const std::string& note) {
 void commit_staged(const comm::Communicator& compute, const RunConfig& config, const std::string& folder,
                    io::EventLog& log, const std::function<void(const std::string& line)>& say) {
   for (const io::StagedNote& note : notes_of_newer(compute, folder)) {
+    std::optional<Found> found;
     try {
-      commit_one(compute, config, folder, note, say);
-      log.write("staged_committed", {{"step", note.step}, {"path", note.path}});
-      say(fmt::format("committed the checkpoint {}, which was staged", note.path));
-      return;
+      found.emplace(found_whole(compute, folder, note, say));
     } catch (const std::exception& error) {
       log.write("staged_skipped", {{"step", note.step}, {"path", note.path}, {"message", error.what()}});
       say(fmt::format("passed over the checkpoint {}, which was staged\n{}", note.path, error.what()));
+      continue;
     }
+    try {
+      write_and_commit(compute, config, *found, note.path);
+    } catch (const core::Error&) {
+      say(fmt::format(
+          "the checkpoint {} is whole on the disks of the nodes and could not be written: make room for it, "
+          "or remove {} to go on from the one before",
+          note.path, io::staged_note_path(note.path)));
+      throw;
+    }
+    log.write("staged_committed", {{"step", note.step}, {"path", note.path}});
+    say(fmt::format("committed the checkpoint {}, which was staged", note.path));
+    return;
   }
 }
 

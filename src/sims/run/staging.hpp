@@ -39,7 +39,8 @@ std::string note_of(const OutputConfig& output, const io::StagedSet& set, const 
 std::map<std::string, std::string> physics_in_note(const std::string& note);
 
 /// Writes and commits the newest checkpoint of a run that was staged, is newer than the newest that was committed, and
-/// is whole. Collective on the ranks that compute.
+/// is whole. Throws core::Error on all ranks where that one cannot be written: nothing is lost then. Collective on the
+/// ranks that compute.
 void commit_staged(const comm::Communicator& compute, const RunConfig& config, const std::string& folder,
                    io::EventLog& log, const std::function<void(const std::string& line)>& say);
 

@@ -45,12 +45,7 @@ bool hangs_in_the_library(const std::string& method) {
   return is_romio && (method == "hdf5-collective" || method == "hdf5-strided");
 }
 
-}  // namespace
-
-TEST_P(FullDisk, IsAnErrorOfAll) {
-  if (hangs_in_the_library(GetParam().method)) GTEST_SKIP() << "ROMIO does not come back from this method";
-  const comm::Communicator comm(MPI_COMM_WORLD);
-  const TemporaryFolder folder(comm);
+SampleGroup rows_of_doubles(const comm::Communicator& comm) {
   SampleGroup sample;
   for (int a = 0; a < 4; ++a)
     sample.group.arrays.push_back({"array" + std::to_string(a), io::ElementType::float64, {1000}});
@@ -60,6 +55,16 @@ TEST_P(FullDisk, IsAnErrorOfAll) {
   sample.value = [](std::size_t a, std::int64_t row, std::int64_t e) {
     return mixed({static_cast<std::int64_t>(a), row, e});
   };
+  return sample;
+}
+
+}  // namespace
+
+TEST_P(FullDisk, IsAnErrorOfAll) {
+  if (hangs_in_the_library(GetParam().method)) GTEST_SKIP() << "ROMIO does not come back from this method";
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  SampleGroup sample = rows_of_doubles(comm);
   std::optional<FileSizeLimit> limit;
   sample.group.pack = [&](std::size_t array, std::size_t run, std::span<std::byte> out) {
     if (!limit) limit.emplace(20'000);
@@ -79,6 +84,25 @@ TEST_P(FullDisk, IsAnErrorOfAll) {
   limit.reset();
   comm.barrier();
   EXPECT_EQ(entries_of(folder.path()), 0);
+}
+
+// There is room for the arrays, but not for what stands beside them, and HDF5 ends a process at its end that could not
+// close a file.
+TEST(FullFile, WithoutRoomForTablesIsToldBeforeHdf5MeetsIt) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  SampleGroup sample = rows_of_doubles(comm);
+  const std::int64_t arrays = sample.group.rows * 1000 * 8 * std::ssize(sample.group.arrays);
+  io::ArrayFile file{io::Container::hdf5, "", {sample.group}, {}};
+  file.create = hdf5_maker(std::make_shared<std::vector<std::int64_t>>());
+
+  for (const std::int64_t beside : {16, 512, 4096}) {
+    const FileSizeLimit limit(static_cast<rlim_t>(arrays + beside));
+    EXPECT_THROW(io::write_array_file(comm, folder / "file", file, {}), core::Error) << beside;
+    comm.barrier();
+    EXPECT_EQ(entries_of(folder.path()), 0);
+    comm.barrier();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, FullDisk, testing::ValuesIn(cases()), name_of);

@@ -170,6 +170,8 @@ def print_report(report: dict[str, Any]) -> None:
     out.print(f"{report['ranks']} ranks, {report['cores']} cores, {report['processor']}, {report['file_system']}")
     if report["model"]:
         out.print("times are those of a MODEL file system, not of this machine's disk")
+    if report.get("reads") and not report["cold_cache"]:
+        out.print(f"files of {report['file_system']} are in memory: no cold cache on {report['file_system']}")
     for content in dict.fromkeys(case["content"] for case in report["cases"]):
         cases = [case for case in report["cases"] if case["content"] == content]
         title = f"{content}, {cases[0]['bytes'] / 1e6:.1f} MB"

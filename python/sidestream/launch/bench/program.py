@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
 from ... import console
 from ...error import Error, UsageError
+from ..job import POLL_S, Job
 from ..launcher import find_program, prepare
 from ..messages import MessageFilter
-from ..programs import USED_WRONGLY
+from ..programs import USED_WRONGLY, killed_at_the_end
 
 PROGRESS = re.compile(r"(\d+) of (\d+): (.*)")
 
@@ -22,13 +22,10 @@ PROGRESS = re.compile(r"(\d+) of (\d+): (.*)")
 def report_of(name: str, arguments: Sequence[str], ranks: int, launcher: str | None) -> dict[str, Any]:
     """Runs the program `name` of the package on `ranks` ranks; returns the JSON object that it prints."""
     program = find_program(name)
-    with tempfile.TemporaryFile("w+") as output:
-        launch = prepare(program, arguments, ranks, launcher)
-        code, said, messages = _follow(launch.command, launch.environment, output)
-        output.seek(0)
-        text = output.read()
-    if code != 0:
-        raise _failure(name, code, said, messages)
+    job = Job(prepare(program, arguments, ranks, launcher), program, keep_output=True)
+    text, said, messages = _follow(job)
+    if job.exit_code != 0:
+        raise _failure(name, job.exit_code, said, messages)
     for line in said:
         console.say(line)
     report: dict[str, Any] = json.loads(text)
@@ -46,30 +43,24 @@ def _failure(name: str, code: int, said: list[str], messages: MessageFilter) -> 
     return messages.diagnosis(code) or kind(f"`{name}` ended with {code}")
 
 
-def _follow(
-    command: Sequence[str], environment: dict[str, str], output: IO[str]
-) -> tuple[int, list[str], MessageFilter]:
-    """Runs a command and shows its progress; returns its exit code, what else it said, and how that was sorted."""
-    messages, said = MessageFilter(), []
-    try:
-        process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True
-        )
-    except OSError as problem:
-        raise Error(
-            f"`{command[0]}` cannot be started: {problem.strerror}",
-            command[0],
-            hint="`sidestream doctor` says what is missing",
-        ) from problem
-    with process, _progress() as show:
-        assert process.stderr is not None
-        for line in process.stderr:
-            progress = PROGRESS.match(line)
-            if progress:
-                show(int(progress[1]), int(progress[2]), progress[3])
-            elif (kept := messages.feed(line.rstrip("\n"))) is not None:
-                said.append(kept)
-    return process.returncode, said, messages
+def _follow(job: Job) -> tuple[str, list[str], MessageFilter]:
+    """Shows the progress of a job to its end; returns what it printed, what else it said, and how that was sorted."""
+    messages = MessageFilter()
+    said: list[str] = []
+    printed: list[str] = []
+    with killed_at_the_end(job), _progress() as show:
+        is_running = True
+        while is_running:
+            is_running = job.is_running()
+            for line in job.messages():
+                progress = PROGRESS.match(line)
+                if progress:
+                    show(int(progress[1]), int(progress[2]), progress[3])
+                elif (kept := messages.feed(line)) is not None:
+                    said.append(kept)
+            printed += job.output()
+            time.sleep(POLL_S * is_running)
+    return "".join(printed), said, messages
 
 
 @contextmanager

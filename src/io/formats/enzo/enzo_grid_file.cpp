@@ -197,15 +197,17 @@ FileHandle create_file(const std::string& path, std::int64_t tables_bytes) {
   return FileHandle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "H5Fcreate");
 }
 
+// None of them tells when it was made.
 void create_groups(hid_t file, const EnzoState& state, const std::vector<std::int64_t>& blocks) {
   constexpr unsigned most_compact_links = 64, least_dense_links = 48;
   const PropertiesHandle creation(H5Pcreate(H5P_GROUP_CREATE), "H5Pcreate");
   check_hdf5(H5Pset_obj_track_times(creation, false), "H5Pset_obj_track_times");
   check_hdf5(H5Pset_link_phase_change(creation, most_compact_links, least_dense_links), "H5Pset_link_phase_change");
-  for (const std::int64_t block : blocks) {
-    const std::string name = enzo_group_name(state.tree.number[static_cast<std::size_t>(block)]);
+  const auto create = [&](const std::string& name) {
     const ObjectHandle group(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), "H5Gcreate2");
-  }
+  };
+  for (const std::int64_t block : blocks) create(enzo_group_name(state.tree.number[static_cast<std::size_t>(block)]));
+  create("sidestream");
 }
 
 bool put_fields(Placer& placer, const EnzoState& state, const std::vector<std::int64_t>& blocks) {

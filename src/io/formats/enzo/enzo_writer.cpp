@@ -1,12 +1,13 @@
 #include <nlohmann/json.hpp>
 // Folders of Enzo (Bryan et al. 2014, ApJS 211, 19): parameters, hierarchy and boundary as text, and the grids in HDF5
-// files, one for each rank or one for all.
+// files, one for each rank, one for all, or some.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 
 #include "io/arrays/memory_file.hpp"
@@ -27,7 +28,14 @@ namespace {
 
 constexpr int ghost_cells = 3;  // that Enzo keeps around a grid; its files leave them out
 
-enum class GridFiles { one_a_rank, one };
+// The files of grids: each has those of some consecutive ranks.
+struct GridFiles {
+  int count = 1, ranks = 1;
+  bool are_of_one_rank = false;  // each, which write in turns
+
+  int of(int rank) const { return static_cast<int>(std::int64_t{rank} * count / ranks); }
+  const char* format() const { return are_of_one_rank ? "enzo" : "enzo-hdf5"; }
+};
 
 // Of a mesh with flat axes: Enzo has no axis behind the last one that has cells.
 int rank_of(const mesh::Box& domain) {
@@ -42,8 +50,8 @@ std::string on_axes(int rank, F value) {
   return text;
 }
 
-std::string grid_file_name(const std::string& stem, int rank) {
-  return fmt::format("{}.cpu{:04}", stem, rank);
+std::string grid_file_name(const std::string& stem, int file) {
+  return fmt::format("{}.cpu{:04}", stem, file);
 }
 
 // Enzo's number of a field by its name, in the texts that Enzo itself reads.
@@ -153,14 +161,13 @@ std::string edges(const EnzoState& state, int level, mesh::Int3 cell, int rank) 
   });
 }
 
-std::string block_text(const EnzoState& state, std::int64_t block, const std::string& stem, GridFiles files,
+std::string block_text(const EnzoState& state, std::int64_t block, const std::string& stem, const GridFiles& files,
                        double time) {
   const EnzoPlace place = enzo_place(state.content.state.levels, block);
   const mesh::Layout& layout = state.content.state.levels[static_cast<std::size_t>(place.level)];
   const mesh::Box box = layout.box(place.box);
   const mesh::Int3 n = box.extent();
-  const int rank = rank_of(state.content.state.geometry.domain),
-            task = files == GridFiles::one ? 0 : layout.owner(place.box);
+  const int rank = rank_of(state.content.state.geometry.domain), task = files.of(layout.owner(place.box));
   const std::string file = grid_file_name(stem, task);
   const std::int64_t particles = state.particles[static_cast<std::size_t>(block)];
   std::string text = fmt::format(
@@ -177,7 +184,7 @@ std::string block_text(const EnzoState& state, std::int64_t block, const std::st
   return text + fmt::format("GravityBoundaryType = {}\n", place.level == 0 ? 0 : 2);
 }
 
-std::string hierarchy_text(const EnzoState& state, const std::string& stem, GridFiles files) {
+std::string hierarchy_text(const EnzoState& state, const std::string& stem, const GridFiles& files) {
   std::vector<std::string> texts;
   const double time = time_of(state);
   for (std::size_t block = 0; block < state.tree.number.size(); ++block)
@@ -237,7 +244,7 @@ void write_boundary_hdf(const EnzoState& state, const std::string& path) {
 // ------------------------------------------------------------------------------------------------------------------------
 
 // Writes the texts; their checksums go into the last of them, which also has one of its own.
-void write_texts(const EnzoState& state, const std::string& folder, const std::string& stem, GridFiles files) {
+void write_texts(const EnzoState& state, const std::string& folder, const std::string& stem, const GridFiles& files) {
   nlohmann::json checksums;
   const auto write = [&](const std::string& name, const std::string& text) {
     write_file_atomically(folder + "/" + name, text);
@@ -255,32 +262,38 @@ void write_texts(const EnzoState& state, const std::string& folder, const std::s
                            {"tables", to_json(state.tables)},
                            {"grids", state.tree.number},
                            {"texts", checksums},
-                           {"format", files == GridFiles::one ? "enzo-hdf5" : "enzo"}};
+                           {"format", files.format()}};
   const std::string text = all.dump();
   write_file_atomically(folder + "/" + enzo_metadata_name,
                         nlohmann::json{{"checksum", enzo_checksum(text)}, {"content", text}}.dump());
 }
 
-AccessStatistics write_rank_files(const comm::Communicator& comm, const EnzoState& state, const std::string& folder,
-                                  const std::string& stem, const WriteOptions& options) {
-  const comm::Communicator self = comm.split(comm.rank());
-  AccessStatistics statistics;
-  take_turns(comm, options.files_at_once(), [&](const Turn&) {
-    if (state.own.empty()) return;
-    std::vector<std::int64_t> blocks;
-    for (const EnzoBlock& block : state.own) blocks.push_back(block.block);
-    const ArrayFile file = enzo_grid_file(state, blocks, state.own);
-    statistics = write_array_file_in_place(self, folder + "/" + grid_file_name(stem, comm.rank()), file, options);
-  });
-  return statistics;
+// Ascending.
+std::vector<std::int64_t> blocks_in(const EnzoState& state, const GridFiles& files, int file) {
+  std::vector<std::int64_t> blocks;
+  std::int64_t block = 0;
+  for (const mesh::Layout& level : state.content.state.levels)
+    for (std::int32_t box = 0; box < level.size(); ++box, ++block)
+      if (files.of(level.owner(box)) == file) blocks.push_back(block);
+  return blocks;
 }
 
-AccessStatistics write_shared_file(const comm::Communicator& comm, const EnzoState& state, const std::string& folder,
-                                   const std::string& stem, const WriteOptions& options) {
-  std::vector<std::int64_t> blocks(state.tree.number.size());
-  std::iota(blocks.begin(), blocks.end(), 0);
-  const ArrayFile file = enzo_grid_file(state, blocks, state.own);
-  return write_array_file_in_place(comm, folder + "/" + grid_file_name(stem, 0), file, options);
+AccessStatistics write_grids(const comm::Communicator& comm, const EnzoState& state, const GridFiles& files,
+                             const std::string& folder, const std::string& stem, const WriteOptions& options) {
+  const int file = files.of(comm.rank());
+  const comm::Communicator ranks = comm.split(file);
+  AccessStatistics statistics;
+  const auto write = [&] {
+    const std::vector<std::int64_t> blocks = blocks_in(state, files, file);
+    if (blocks.empty()) return;
+    statistics = write_array_file_in_place(ranks, folder + "/" + grid_file_name(stem, file),
+                                           enzo_grid_file(state, blocks, state.own), options);
+  };
+  if (files.are_of_one_rank)
+    take_turns(comm, options.files_at_once(), [&](const Turn&) { write(); });
+  else
+    comm.agree_on(write);
+  return statistics;
 }
 
 // The datasets of a grid are parts of one array to the method: only those that write by position can.
@@ -293,14 +306,13 @@ void check_method(const std::string& method) {
 }
 
 AccessStatistics write_enzo(const comm::Communicator& comm, const std::string& path, const FileContent& content,
-                            const WriteOptions& options, GridFiles files) {
+                            const WriteOptions& options, const GridFiles& files) {
   check_method(options.method);
   const EnzoState state = enzo_state(comm, content);
   const std::string stem = std::filesystem::path(path).filename().string();
   AccessStatistics statistics;
   write_folder_atomically(comm, path, [&](const std::string& folder) {
-    statistics = files == GridFiles::one ? write_shared_file(comm, state, folder, stem, options)
-                                         : write_rank_files(comm, state, folder, stem, options);
+    statistics = write_grids(comm, state, files, folder, stem, options);
     comm.agree_on([&] {
       if (comm.rank() == 0) write_texts(state, folder, stem, files);  // its last one brings the names to the disk
     });
@@ -308,7 +320,7 @@ AccessStatistics write_enzo(const comm::Communicator& comm, const std::string& p
   return statistics;
 }
 
-Format enzo_format_of(GridFiles files) {
+Format enzo_format_of(const std::function<GridFiles(int ranks, const WriteOptions& options)>& files_of) {
   Format format;
   format.methods = methods;
   format.variables = {"density",
@@ -320,8 +332,11 @@ Format enzo_format_of(GridFiles files) {
                       "Temp",
                       "particle_mass_density",
                       "phi_grav"};
-  format.write = [files](const comm::Communicator& comm, const std::string& path, const FileContent& content,
-                         const WriteOptions& options) { return write_enzo(comm, path, content, options, files); };
+  format.write = [files_of](const comm::Communicator& comm, const std::string& path, const FileContent& content,
+                            const WriteOptions& options) {
+    return write_enzo(comm, path, content, options, files_of(comm.size(), options));
+  };
+  format.write_keys = {"files"};
   format.open = [](const std::string& path) { return open_enzo_file(path); };
   return format;
 }
@@ -333,8 +348,7 @@ std::string enzo_checksum(std::string_view text) {
 }
 
 Format enzo_format() {
-  Format format = enzo_format_of(GridFiles::one_a_rank);
-  format.write_keys = {"files"};
+  Format format = enzo_format_of([](int ranks, const WriteOptions&) { return GridFiles{ranks, ranks, true}; });
   format.data_files = [](double ranks, const WriteOptions&) { return ranks; };
   format.name = "enzo";
   format.documentation = "Enzo's folder: hierarchy, boundary, and an HDF5 file of grids for each rank";
@@ -345,9 +359,14 @@ Format enzo_format() {
 }
 
 Format enzo_hdf5_format() {
-  Format format = enzo_format_of(GridFiles::one);
+  Format format = enzo_format_of([](int ranks, const WriteOptions& options) {
+    return GridFiles{std::clamp(options.files, 1, ranks), ranks, false};
+  });
+  format.data_files = [](double ranks, const WriteOptions& options) {
+    return std::clamp(static_cast<double>(options.files), 1.0, ranks);
+  };
   format.name = "enzo-hdf5";
-  format.documentation = "Enzo's folder with the grids of all ranks in one HDF5 file";
+  format.documentation = "Enzo's folder with the grids of all ranks in one HDF5 file, or in `files` of them";
   format.checkpoint = StepName{"DDS", "", 5};
   format.recognizes = [](const std::string& path) { return is_shared_enzo_file(path); };
   return format;
