@@ -321,3 +321,20 @@ sidestream.halos(numpy.ones((8, 8, 8)), comm=MPI.COMM_WORLD, box_size=1.0, t_hal
     assert done.returncode == 1
     name, other = NAMES[environment.family], NAMES[with_the_other.family]
     assert f"sidestream was built for {name}, and mpi4py runs {other}" in done.stderr
+
+
+def test_a_program_of_the_other_mpi_is_refused_by_the_stub_by_name(
+    environment: Environment, with_the_other: Environment, tmp_path: Path
+) -> None:
+    stub = with_the_other.prefix / "share" / "sidestream" / "sidestream_stub.c"
+    include = f"-I{with_the_other.prefix / 'include'}"
+    with_the_other.good(tmp_path, "mpicc", include, HOSTS / "wave.c", stub, "-o", "wave", "-ldl", "-lm")
+    (tmp_path / "tasks.toml").write_text(PULSE_TASKS)
+
+    library = {"SIDESTREAM_LIBRARY": str(environment.prefix / "lib" / "libsidestream.so.1")}
+    extra = mpi_environment({"PATH": str(environment.tools)}, 2) | library
+    done = with_the_other.call(tmp_path, "mpirun", "-n", 2, tmp_path / "wave", "tasks.toml", "run", **extra)
+
+    assert done.returncode != 0
+    name, other = NAMES[environment.family], NAMES[with_the_other.family]
+    assert f"the library was built for {name}, and the program runs {other}" in done.stderr
