@@ -90,12 +90,17 @@ def _library() -> Iterator[Finding]:
     built = _built_for()
     mpirun = find_mpirun()
     if mpirun is None:
-        yield Finding("launcher", WARNING, "there is no `mpirun` on the PATH: runs have one rank", _install(built))
+        yield Finding(
+            "launcher",
+            WARNING,
+            "there is no `mpirun` beside Python or on the PATH: runs have one rank",
+            _install(built),
+        )
         return
     told = subprocess.run([mpirun, "--version"], capture_output=True, text=True, timeout=START_LIMIT_S).stdout
     first = (told.splitlines() or [""])[0].strip()
     fits = built is None or family(told) in (None, built)
-    hint = "" if fits else f"the programs were built for {built}: put its `mpirun` first on the PATH"
+    hint = "" if fits else f"the programs were built for {built}: have its `mpirun` beside Python or first on the PATH"
     yield Finding("launcher", GOOD if fits else BAD, f"{shutil.which(mpirun)}: {first}", hint)
 
 
