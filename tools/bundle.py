@@ -25,7 +25,7 @@ MODULE_FROM = "$ORIGIN/../../.."
 
 MPI = re.compile(r"libmpi\.so\.\d+")
 # On every Linux of the age of the one that the wheel is made on (PEP 600).
-OF_THE_SYSTEM = re.compile(r"ld-linux.*|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s|z)\.so\.\d+")
+OF_THE_SYSTEM = re.compile(r"ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|z)\.so\.\d+")
 BROUGHT = {
     r"libhdf5(_hl)?": "BSD",
     r"lib(sz|aec)": "BSD",
