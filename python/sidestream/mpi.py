@@ -17,8 +17,13 @@ def family(told: str) -> str | None:
     return "MPICH" if re.search(r"MPICH|HYDRA", told, re.IGNORECASE) else None
 
 
-def missing(said: str) -> Error | None:
-    """The error where the loader says that the MPI is not there which something was built for."""
+def refusal(said: str) -> Error | None:
+    """The error where the loader or MPI says that this is not the MPI which something was built for."""
+    if "unsupported PMI version PMIx" in said:
+        return Error(
+            "ranks cannot begin under this launcher: it is not that of MPICH, for which the program was built",
+            hint="start it by the `mpirun` of that MPI; `sidestream doctor` tells which one is found",
+        )
     found = re.search(r"(libmpi(?:ch)?\.so\.\d+): cannot open shared object file", said)
     name = LIBRARIES.get(found[1]) if found else None
     if found is None or name is None:

@@ -12,7 +12,7 @@ import sidestream.core
 from sidestream.error import Error
 from sidestream.launch.launcher import find_program
 from sidestream.launch.messages import MessageFilter
-from sidestream.mpi import family, missing
+from sidestream.mpi import family, refusal
 
 LOADER = "{}: cannot open shared object file: No such file or directory"
 
@@ -36,16 +36,29 @@ def test_an_mpi_is_known_by_its_words(told: str, name: str | None) -> None:
     [("libmpi.so.40", "Open MPI", "openmpi"), ("libmpi.so.12", "MPICH", "mpich"), ("libmpich.so.12", "MPICH", "mpich")],
 )
 def test_a_library_that_is_missing_names_its_mpi_and_what_to_install(library: str, name: str, package: str) -> None:
-    problem = missing(LOADER.format(library))
+    problem = refusal(LOADER.format(library))
 
     assert problem is not None
     assert f"built for {name}" in problem.what
     assert f"`pip install {package}`" in problem.hint
 
 
+def test_mpich_under_the_launcher_of_open_mpi_is_known_by_what_it_says() -> None:
+    messages = MessageFilter()
+
+    assert (
+        messages.feed("check_MPIR_CVAR_PMI_VERSION(167):  Runtime environment uses unsupported PMI version PMIx.")
+        is None
+    )
+    problem = messages.diagnosis(16)
+
+    assert problem is not None
+    assert "it is not that of MPICH" in problem.what
+
+
 @pytest.mark.parametrize("library", ["libz.so.1", "libmpi.so.99", "libmpi_cxx.so.40"])
 def test_other_libraries_are_no_mpi(library: str) -> None:
-    assert missing(LOADER.format(library)) is None
+    assert refusal(LOADER.format(library)) is None
 
 
 def test_a_compiled_part_without_its_mpi_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

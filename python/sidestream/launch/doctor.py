@@ -19,7 +19,7 @@ from typing import Any
 
 from ..error import Error
 from ..machine import available_cores
-from ..mpi import family, missing
+from ..mpi import family, refusal
 from .launcher import (
     ATTACH,
     FILES,
@@ -72,7 +72,7 @@ def _programs() -> Iterator[Finding]:
     place = find_program(PROGRAM)
     done = subprocess.run([str(place), "--version"], capture_output=True, text=True, timeout=START_LIMIT_S)
     if done.returncode != 0:
-        known = missing(done.stderr)
+        known = refusal(done.stderr)
         what, hint = (known.what, known.hint) if known else (done.stderr.strip(), "install the package again")
         yield Finding("programs", BAD, f"{place} does not start: {what}", hint)
         return
