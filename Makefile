@@ -15,7 +15,7 @@ CPP := $(shell find src include apps tests bench python/bindings -name '*.cpp' -
 CHECKED_PYTHON := python/sidestream tests tools bench examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz attack benchmarks bench format format-check lint tidy docs measures build-cost clean
+.PHONY: help setup build wheels demo test test-cpp test-python test-physics test-physics-docs test-slow test-clang test-mpich test-fftw sanitize sanitize-threads fuzz attack benchmarks bench format format-check lint tidy docs measures build-cost clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -49,7 +49,7 @@ test-physics: $(VENV)/.installed  ## physics through the program, what takes min
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record
 
-test-slow: $(VENV)/.installed $(VENV)/.tools_slow build benchmarks test-clang test-mpich test-fftw  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
+test-slow: $(VENV)/.installed $(VENV)/.tools_slow build benchmarks test-clang test-mpich test-fftw wheels  ## what takes minutes: other compilers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
 	ctest --preset slow
 	$(PYTHON) -m pytest -q tests/python tests/cli -m slow
 	$(PYTHON) -m pytest -q tests/physics -m slow --record
@@ -81,6 +81,11 @@ $(VENV)/.tools_slow: $(VENV)/.tools
 	@$(PYTHON) -m pip install --quiet -r $(VENV)/requirements_slow.txt
 	@touch $@
 
+$(VENV)/.tools_wheels: $(VENV)/.tools
+	@$(PYTHON) tools/requirements.py wheels > $(VENV)/requirements_wheels.txt
+	@$(PYTHON) -m pip install --quiet -r $(VENV)/requirements_wheels.txt
+	@touch $@
+
 $(VENV)/.tools_docs: $(VENV)/.tools
 	@$(PYTHON) tools/requirements.py docs > $(VENV)/requirements_docs.txt
 	@$(PYTHON) -m pip install --quiet -r $(VENV)/requirements_docs.txt
@@ -90,6 +95,9 @@ $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
 	@echo "== Python package and sidestream-run (compiles the library)"
 	@$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps .
 	@touch $@
+
+wheels: $(VENV)/.tools_wheels  ## Python wheels with all they need, one for each MPI of PyPI (dist)
+	$(PYTHON) tools/wheels.py
 
 $(BUILD)/build.ninja: $(VENV)/.tools CMakePresets.json
 	@cmake --preset release > /dev/null && touch $@

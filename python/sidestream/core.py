@@ -8,6 +8,7 @@ from importlib import import_module
 from types import ModuleType
 
 from .error import Error
+from .mpi import refusal
 
 
 def extension() -> ModuleType:
@@ -15,7 +16,7 @@ def extension() -> ModuleType:
     try:
         core = import_module("sidestream._core")
     except ImportError as problem:
-        raise Error(
+        raise refusal(str(problem)) or Error(
             f"the compiled part of sidestream cannot be loaded ({problem})",
             hint="install the package with `pip install .` in the source folder",
         ) from problem

@@ -12,6 +12,7 @@
 
 #include "comm/abandoned_memory.hpp"
 #include "comm/gathered.hpp"
+#include "comm/lone_ranks.hpp"
 #include "comm/luggage.hpp"
 #include "sidestream/comm/call_failed.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
@@ -60,6 +61,7 @@ Environment::Environment(int& argc, char**& argv) {
   if (is_first_of_node()) remove_abandoned_memory();
   int provided = 0;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+  end_where_ranks_do_not_meet();
 }
 
 Environment::~Environment() {

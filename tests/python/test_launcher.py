@@ -95,6 +95,16 @@ def test_mpirun_gets_the_ranks_and_the_program_its_arguments(only_path: Path) ->
     assert not launch.direct
 
 
+def test_mpirun_beside_python_comes_before_the_path_and_is_there_for_the_ranks(only_path: Path) -> None:
+    program(only_path, "mpirun")
+    beside = program(only_path.parent / "venv", "mpirun")
+
+    launch = launcher.prepare(Path("/opt/sidestream-run"), [], ranks=3)
+
+    assert launch.command[0] == str(beside)
+    assert launch.environment["PATH"].split(os.pathsep) == [str(beside.parent), str(only_path)]
+
+
 def test_a_launcher_with_options_of_its_own_keeps_them(only_path: Path) -> None:
     program(only_path, "srun")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import resource
 import shutil
 import subprocess
@@ -20,7 +19,18 @@ from typing import Any
 
 from ..error import Error
 from ..machine import available_cores
-from .launcher import ATTACH, FILES, HALOS, PROGRAM, SHARED_SEGMENT_BYTES, find_program, has_mpirun, prepare
+from ..mpi import family, refusal
+from .launcher import (
+    ATTACH,
+    FILES,
+    HALOS,
+    PROGRAM,
+    SHARED_SEGMENT_BYTES,
+    find_mpirun,
+    find_program,
+    has_mpirun,
+    prepare,
+)
 
 GOOD, WARNING, BAD = "good", "warning", "bad"
 FEW_FILES = 1024  # open at a time; streams with many readers need more
@@ -62,11 +72,13 @@ def _programs() -> Iterator[Finding]:
     place = find_program(PROGRAM)
     done = subprocess.run([str(place), "--version"], capture_output=True, text=True, timeout=START_LIMIT_S)
     if done.returncode != 0:
-        yield Finding("programs", BAD, f"{place} does not start: {done.stderr.strip()}", "install the package again")
+        known = refusal(done.stderr)
+        what, hint = (known.what, known.hint) if known else (done.stderr.strip(), "install the package again")
+        yield Finding("programs", BAD, f"{place} does not start: {what}", hint)
         return
     told = done.stdout.strip()
     own = _version_of("sidestream")
-    is_ours = own is None or own in told
+    is_ours = own is None or own.partition("+")[0] in told  # a wheel has a label with its MPI
     hint = "" if is_ours else f"the package is {own}: look for another `{PROGRAM}` on the PATH or in SIDESTREAM_RUN"
     yield Finding("programs", GOOD if is_ours else WARNING, f"{place}, {told}", hint)
     for other in (FILES, HALOS, ATTACH):
@@ -76,14 +88,20 @@ def _programs() -> Iterator[Finding]:
 def _library() -> Iterator[Finding]:
     """The MPI that the library was built for, and the one whose launcher is found."""
     built = _built_for()
-    if not has_mpirun():
-        yield Finding("launcher", WARNING, "there is no `mpirun` on the PATH: runs have one rank", _install(built))
+    mpirun = find_mpirun()
+    if mpirun is None:
+        yield Finding(
+            "launcher",
+            WARNING,
+            "there is no `mpirun` beside Python or on the PATH: runs have one rank",
+            _install(built),
+        )
         return
-    told = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, timeout=START_LIMIT_S).stdout
+    told = subprocess.run([mpirun, "--version"], capture_output=True, text=True, timeout=START_LIMIT_S).stdout
     first = (told.splitlines() or [""])[0].strip()
-    fits = built is None or _family(told) in (None, built)
-    hint = "" if fits else f"the programs were built for {built}: put its `mpirun` first on the PATH"
-    yield Finding("launcher", GOOD if fits else BAD, f"{shutil.which('mpirun')}: {first}", hint)
+    fits = built is None or family(told) in (None, built)
+    hint = "" if fits else f"the programs were built for {built}: have its `mpirun` beside Python or first on the PATH"
+    yield Finding("launcher", GOOD if fits else BAD, f"{shutil.which(mpirun)}: {first}", hint)
 
 
 def _mpi4py() -> Iterator[Finding]:
@@ -98,7 +116,7 @@ def _mpi4py() -> Iterator[Finding]:
         yield Finding("mpi4py", WARNING, last, "install it for the MPI of the programs")
         return
     first, built = done.stdout.splitlines()[0].rstrip("\0").split(",")[0], _built_for()
-    fits = built is None or _family(done.stdout) == built
+    fits = built is None or family(done.stdout) == built
     hint = "" if fits else f"build it for {built}: pip install --no-binary mpi4py --force-reinstall mpi4py"
     yield Finding("mpi4py", GOOD if fits else BAD, first, hint)
 
@@ -211,15 +229,9 @@ def _built_for() -> str | None:
     return name().decode()
 
 
-def _family(told: str) -> str | None:
-    if re.search(r"Open MPI|OpenRTE|PRTE", told):
-        return "Open MPI"
-    return "MPICH" if re.search(r"MPICH|HYDRA", told, re.IGNORECASE) else None
-
-
-def _install(family: str | None) -> str:
-    package = "mpich" if family == "MPICH" else "openmpi-bin"
-    return f"install {family or 'Open MPI'} (`apt-get install {package}`), or name a launcher with --launcher"
+def _install(built: str | None) -> str:
+    package = "mpich" if built == "MPICH" else "openmpi-bin"
+    return f"install {built or 'Open MPI'} (`apt-get install {package}`), or name a launcher with --launcher"
 
 
 def _version_of(package: str) -> str | None:

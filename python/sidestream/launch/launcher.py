@@ -77,9 +77,14 @@ def find_program(program: str = PROGRAM) -> Path:
     return Path(found).absolute()
 
 
+def find_mpirun() -> str | None:
+    """`mpirun`: beside the Python interpreter, where the wheels of MPI have theirs, else on the PATH."""
+    return shutil.which("mpirun", path=str(Path(sys.executable).parent)) or (shutil.which("mpirun") and "mpirun")
+
+
 def has_mpirun() -> bool:
-    """Whether there is an `mpirun` on the PATH."""
-    return shutil.which("mpirun") is not None
+    """Whether there is an `mpirun`."""
+    return find_mpirun() is not None
 
 
 def warn_of_few_cores(threads: int, what: str) -> None:
@@ -112,7 +117,8 @@ def prepare(
     """
     own = [str(program), *arguments]
     environment = mpi_environment(os.environ, ranks * threads)
-    if launcher is None and not has_mpirun():
+    mpirun = find_mpirun()
+    if launcher is None and mpirun is None:
         if ranks > 1:
             raise Error(
                 f"{ranks} ranks need an MPI launcher, and `mpirun` was not found",
@@ -120,7 +126,9 @@ def prepare(
             )
         return Launch(own, environment, direct=True)
     _refuse_small_files()
-    words = shlex.split(launcher or "mpirun")
+    words = shlex.split(launcher) if launcher else [str(mpirun)]
+    if words and Path(words[0]).is_absolute():  # ranks that start a job of their own look on the PATH
+        environment["PATH"] = os.pathsep.join([str(Path(words[0]).parent), environment.get("PATH", os.defpath)])
     if not words or shutil.which(words[0]) is None:
         raise Error(
             f"the launcher `{words[0] if words else ''}` was not found", hint="--launcher names a program, such as srun"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..error import Error
+from ..mpi import refusal
 
 _RULE = re.compile(r"^-{20,}\s*$")  # Open MPI frames its notices with these
 _LAUNCHER = re.compile(r"^(\[[\w.-]+:\d+\]|\[mpiexec@|\[proxy:|mpirun[: ]|mpiexec[: ]|prterun[: ]|srun: |slurmstepd: )")
@@ -34,7 +35,7 @@ class MessageFilter:
             if self._passing:
                 self.errors[-1] += "\n" + line
             return line if self._passing else None
-        if self._in_notice or _LAUNCHER.match(line):
+        if self._in_notice or _LAUNCHER.match(line) or refusal(line):
             self.noise.append(line)
             return None
         self._passing = True
@@ -46,6 +47,8 @@ class MessageFilter:
         if self.errors or exit_code == 0:
             return None
         text = "\n".join(self.noise)
+        if problem := refusal(text):
+            return problem
         killed = _SIGNAL.search(text)
         if killed or exit_code < 0:
             rank, number, name = killed.groups() if killed else (None, str(-exit_code), None)

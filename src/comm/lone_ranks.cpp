@@ -1,0 +1,57 @@
+#include "comm/lone_ranks.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "sidestream/core/error.hpp"
+
+namespace sidestream::comm {
+
+namespace {
+
+// What Open MPI's launcher tells a rank of its job, and what MPICH's and those that derive from it do.
+struct Told {
+  const char* size;
+  const char* rank;
+};
+constexpr std::array all_told{Told{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, Told{"PMI_SIZE", "PMI_RANK"}};
+
+std::string running_mpi() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string_view all(text.data());
+  return std::string(all.substr(0, all.find_first_of(",\n")));
+}
+
+void tell(const char* started) {
+  const auto error =
+      core::Error(fmt::format("the launcher has started {} ranks, and each is alone: it is not that of {}, for which "
+                              "this program was built",
+                              started, running_mpi()),
+                  "", "start it by the `mpirun` of that MPI; `sidestream doctor` tells which one is found");
+  std::fputs((error.what() + std::string("\n")).c_str(), stderr);
+}
+
+}  // namespace
+
+void end_where_ranks_do_not_meet() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size > 1) return;
+  for (const Told& told : all_told) {
+    const char* const started = std::getenv(told.size);
+    const char* const rank = std::getenv(told.rank);
+    if (started == nullptr || std::atoi(started) < 2) continue;
+    if (rank == nullptr || std::string_view(rank) == "0") tell(started);
+    std::_Exit(EXIT_FAILURE);
+  }
+}
+
+}  // namespace sidestream::comm
