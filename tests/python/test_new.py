@@ -226,7 +226,7 @@ def test_an_analysis_that_is_made_compiles(tree: Path, changes: list[Path]) -> N
 @pytest.fixture(scope="module")
 def built(tree: Path) -> Path:
     """The tree with its programs of tests, the files of a folder joined as the preset has them."""
-    targets = [f"test_{module}" for module in sorted(set(KINDS.values()))]
+    targets = [*(f"test_{module}" for module in sorted(set(KINDS.values()))), "sidestream-run"]
     for line in (["cmake", "--preset", "release"], ["cmake", "--build", "build/release", "--target", *targets]):
         done = called(line, cwd=tree)
         assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
@@ -245,3 +245,20 @@ def test_what_is_made_passes_the_tests_that_are_named(built: Path, kind: str) ->
 
     assert done.returncode == 0, done.stdout[-8000:]
     assert f"{KINDS[kind]}_1" in done.stdout
+
+
+@pytest.mark.slow
+def test_what_is_made_is_run_by_what_was_built(built: Path, tmp_path: Path) -> None:
+    """A problem in a new format, looked at by a new analysis over a new transport."""
+    (tmp_path / "box.toml").write_text(
+        'simulation = "made_problem"\n[run]\nmax_steps = 2\n[mesh]\ncells = [16, 8, 1]\nblock = 8\n'
+        '[output]\nplotfile = { at_end = true, format = "made_format", variables = ["made_quantity"] }\n'
+        '[task.made]\nanalysis = "made_analysis"\nfield = "gas_density"\ntransport = "made_transport"\nevery = 1\n'
+    )
+    program = str(built / "build/release/apps/sidestream-run")
+
+    done = called(["mpirun", "-n", "2", program, "box.toml"], cwd=tmp_path, env=mpi_environment(os.environ, 2))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("runs/box/**/*.made_format"))) == 1
+    assert len(list(tmp_path.glob("runs/box/results/made/*.nc"))) == 3
