@@ -303,7 +303,8 @@ int sidestream::apps::run_program(int argc, char** argv, const std::string& prog
   Arguments arguments;
   apps::CommandLine line(
       "Runs a simulation and the analyses of its configuration, on as many ranks as it was started with.\n"
-      "Example: mpirun -n 4 sidestream-run examples/cosmology.toml --out runs/cosmology",
+      "Examples: mpirun -n 4 sidestream-run examples/cosmology.toml --out runs/cosmology\n"
+      "          mpirun -n 4 sidestream-run runs/cosmology/config.toml --analyze --out runs/cosmology",
       fmt::format("{} ({})", SIDESTREAM_VERSION, core::instruction_set()));
   line.word("config", arguments.config, "configuration (TOML)");
   line.words("--set", arguments.overrides, "override a key: task.halos.every=5");

@@ -74,7 +74,8 @@ nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& optio
     snapshot.moment = moment_of(moment);
     const mesh::Particles particles = ids ? particles_of(*ids, reals) : mesh::Particles();
     if (ids) snapshot.add_species({mesh::dark_matter, &particles});
-    result = analysis::analyses().chosen(task, "analysis").make(task, nullptr)->run(blocks.comm(), snapshot);
+    const auto finder = analysis::analyses().chosen(task, "analysis").make(task, nullptr);
+    result = analysis::carry_out(*finder, blocks.comm(), snapshot);
   }
   return dict_of(result);
 }

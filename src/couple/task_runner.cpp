@@ -101,8 +101,7 @@ Finding TaskRunner::analyse(const Task& task, const mesh::Snapshot& snapshot, co
       deadline.emplace(*task.deadline_s + (group_.rank() == 0 ? first_grace_s : grace_s),
                        fmt::format("error: {} takes longer than the {:.3g} s of its `deadline`\n{}", who(task),
                                    *task.deadline_s, about(snapshot.moment.step, group_)));
-    finding.result = earlier == nullptr ? task.analysis->run(analysis_group_, snapshot)
-                                        : task.analysis->run_after(analysis_group_, snapshot, *earlier);
+    finding.result = analysis::carry_out(*task.analysis, analysis_group_, snapshot, earlier);
   } catch (const std::exception& error) {
     finding.problem = "the analysis failed: " + text_of(error);
     is_in_order =

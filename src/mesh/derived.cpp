@@ -36,6 +36,9 @@ using Term = DerivedQuantity::Term;
 constexpr std::array taken_names{"redshift", "scale_factor", "gamma", "step", "time", "id", "x", "y",
                                  "z",        "and",          "or",    "not"};
 
+// Of all cells, in conditions.
+constexpr std::array reductions{"min", "max", "mean", "sum"};
+
 bool is_taken(const std::string& name) {
   return std::ranges::find(taken_names, name) != taken_names.end() ||
          std::ranges::find(cell_functions(), name, &CellFunction::name) != cell_functions().end();
@@ -133,6 +136,10 @@ class Resolver {
     return {.kind = Term::Kind::quantity, .input = static_cast<std::size_t>(found - of_.begin())};
   }
   const CellFunction& function(const Expression& call) const {
+    if (call.parts.size() == 1 && std::ranges::find(reductions, call.name) != reductions.end())
+      throw core::Error(fmt::format("`{}` of one quantity is a number of all cells", call.name),
+                        source_.place(call.column),
+                        "reductions are for conditions (`when`, `only_if`); here all is of one cell");
     const auto found = std::ranges::find(cell_functions(), call.name, &CellFunction::name);
     if (found == cell_functions().end())
       throw core::unknown_name("function", call.name, cell_functions().names(), source_.place(call.column));
@@ -223,9 +230,12 @@ DerivedQuantity::DerivedQuantity(Quantity quantity, const core::Node& expression
 
 void DerivedQuantity::check(const std::vector<std::string>& quantities, bool has_redshift) const {
   const core::Source source{text_, where_};
+  std::vector<std::string> known = quantities;
+  known.push_back("gamma");
+  if (has_redshift) known.insert(known.end(), {"redshift", "scale_factor"});
   for (std::size_t i = 0; i < of_.size(); ++i)
     if (std::ranges::find(quantities, of_[i]) == quantities.end())
-      throw core::unknown_name("quantity", of_[i], quantities, source.place(columns_[i]));
+      throw core::unknown_name("quantity", of_[i], known, source.place(columns_[i]));
   const auto asks = [](const auto& self, const Term& term) -> bool {
     return term.kind == Term::Kind::redshift || term.kind == Term::Kind::scale_factor ||
            std::ranges::any_of(term.parts, [&](const Term& part) { return self(self, part); });

@@ -86,7 +86,22 @@ TEST_P(EveryRefinedTask, GivesTheSameBitsOnAnyNumberOfRanks) {
     return;
   }
   EXPECT_TRUE(test::are_identical(together, alone));
-  EXPECT_EQ(std::get<std::int64_t>(together.attributes.at("finest_level")), 2);
+}
+
+TEST(RefinedTasks, SayTheFinestLevelWhateverTheAnalysis) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  class Nothing final : public Analysis {
+    std::vector<std::string> fields() const override { return {}; }
+    mesh::Result run(const comm::Communicator&, const mesh::Snapshot&) const override { return {}; }
+  };
+
+  const auto found = carry_out(Nothing(), world, refined_snapshot(some_mesh(world.size()), world.rank()));
+
+  if (world.rank() == 0) {
+    EXPECT_EQ(std::get<std::int64_t>(found.attributes.at("finest_level")), 2);
+  } else {
+    EXPECT_TRUE(found.attributes.empty());
+  }
 }
 
 class SameAsSpread : public testing::TestWithParam<std::pair<const char*, const char*>> {};

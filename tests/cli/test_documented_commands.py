@@ -219,7 +219,7 @@ STORIES = (
 )
 STEERED = "tests/cli/test_steering.py::test_what_is_set_and_paused_is_told_in_the_events"
 EXAMPLES = "tests/cli/test_examples.py::test_each_example_runs_and_leaves_results"
-BUILT = "tests/python/test_new.py::test_what_is_made_passes_its_test"
+BUILT = "tests/python/test_new.py::test_what_is_made_passes_the_tests_that_are_named"
 # What tests run that have more to say about it, by a pattern of the command.
 BY_ANOTHER_TEST = {
     r"sidestream conformance -- .*": "tests/cli/test_conformance.py::test_a_good_program_passes",
@@ -244,6 +244,9 @@ BY_ANOTHER_TEST = {
     r"sidestream new (analysis mean_age|simulation heat)|mpirun -n 2 python heat.py .*"
     r"|sidestream run mean_age.toml -n 2": "tests/python/test_new.py::test_files_of_ones_own_pass_their_test",
     r"cmake --build build/release --target test_\w+|ctest --preset release -R \w+": BUILT,
+    r"cmake --build build/release --target sidestream-run|mpirun -n 2 build/release/apps/sidestream-run box.toml": (
+        "tests/python/test_new.py::test_what_is_made_is_run_by_what_was_built"
+    ),
     r"sidestream bench io --case .*": "tests/cli/test_bench_cases.py::test_a_case_by_the_model_alone_is_a_table",
     r"sidestream bench transfer .*": "tests/cli/test_bench_cases.py::test_transfers_bring_every_value_by_every_way",
     r"sidestream bench move .*": "tests/cli/test_bench.py::test_every_strategy_moves_every_cell",

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "couple/session_fixture.hpp"
+#include "sidestream/mesh/derived.hpp"
 
 namespace sidestream::couple {
 namespace {
@@ -55,6 +56,17 @@ TEST(Condition, ComparesAndJoins) {
   EXPECT_FALSE(is_true("(1 > 2 or 3 > 2) and 1 > 2"));
   EXPECT_TRUE(is_true("not 1 > 2 and not not 2 > 1"));
   EXPECT_TRUE(is_true("not (1 > 2 and 2 > 1)"));
+}
+
+TEST(Condition, HasReductionsThatExpressionsOfQuantitiesRefuseByName) {
+  for (const Reduction& reduction : reductions()) {
+    try {
+      mesh::DerivedQuantity({"q", "1"}, core::Node(reduction.name + "(density)", "expression"));
+      ADD_FAILURE() << reduction.name;
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.hint(), HasSubstr("reductions are for conditions")) << reduction.name;
+    }
+  }
 }
 
 TEST(Condition, KnowsTheMoment) {

@@ -13,6 +13,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::vector<DerivedQuantity> derived_of(const std::string& toml, bool has_redshift = true) {
   return read_derived(core::parse_toml(toml, "run.toml"), {{"density", "g"}, {"speed", "m/s"}}, has_redshift);
@@ -92,6 +93,9 @@ TEST(DerivedQuantity, IsMadeOnlyWhereSomebodyAsks) {
 TEST(DerivedQuantity, WrongExpressionsAreToldWithTheirPlace) {
   EXPECT_THAT(error_of("[quantity.q]\nexpression = \"2 * densty\"\n"),
               AllOf(HasSubstr("no quantity `densty`"), HasSubstr("column 5"), HasSubstr("did you mean `density`?")));
+  EXPECT_THAT(error_of("[quantity.q]\nexpression = \"2 * gama\"\n"), HasSubstr("did you mean `gamma`?"));
+  EXPECT_THAT(error_of("[quantity.q]\nexpression = \"redshft\"\n"), HasSubstr("gamma, redshift, scale_factor"));
+  EXPECT_THAT(error_of("[quantity.q]\nexpression = \"redshft\"\n", false), Not(HasSubstr("scale_factor")));
   EXPECT_THAT(error_of("[quantity.q]\nexpression = \"sqr(density)\"\n"), HasSubstr("did you mean `sqrt`?"));
   EXPECT_THAT(error_of("[quantity.q]\nexpression = \"sqrt(density, 2)\"\n"), HasSubstr("takes 1 argument, not 2"));
   EXPECT_THAT(error_of("[quantity.q]\nexpression = \"density >\"\n"), HasSubstr("ends too early"));

@@ -366,6 +366,21 @@ def test_a_run_without_results_cannot_be_plotted(tmp_path: Path) -> None:
         save_pictures(sidestream.open(tmp_path), tmp_path / "pictures")
 
 
+def test_a_result_without_a_picture_says_how_one_is_begun(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('simulation = "sod"\n[task.age]\nanalysis = "mean_age"\nevery = 1\n')
+    (tmp_path / "results" / "age").mkdir(parents=True)
+    table = xr.Dataset({"age": ("level", np.ones(2))}, attrs={"step": 1})
+    table.to_netcdf(tmp_path / "results" / "age" / "00001.nc", engine="h5netcdf")
+    run = sidestream.open(tmp_path)
+
+    for draw in (lambda: run.plot("age"), lambda: save_pictures(run, tmp_path / "pictures", "age")):
+        with pytest.raises(sidestream.Error, match="no result that could be drawn") as caught:
+            draw()
+
+        assert "`sidestream new picture mean_age --checkout .`" in str(caught.value)
+        assert "run.result('age')" in str(caught.value)
+
+
 def test_energies_are_drawn_with_what_the_balance_leaves_over(small_run: Path) -> None:
     parts = {"kinetic_dark_matter": 80.0, "kinetic_gas": 20.0, "thermal": 3.0, "potential": -150.0, "residual": 1.0}
     with (small_run / "events.jsonl").open("a") as log:

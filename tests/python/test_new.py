@@ -1,7 +1,6 @@
 """`sidestream new` makes parts that are in order: formatted, in their layer, documented, right by their own test.
 
-Each kind of a checkout is made in one copy of the tree. Only what is new is compiled, by the commands of the build
-folder, and linked with what is there.
+Each kind of a checkout is made in one copy of the tree. The slow tier builds it, and runs the tests that `new` names.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ def new(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree."""
     tree = tmp_path_factory.mktemp("original") / "tree"
-    for folder in ("src", "include", "apps", "tests", "docs", "python", "tools"):
-        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("data", "__pycache__", "*.png"))
-    for file in ("layers.toml", "pyproject.toml", ".clang-format"):
+    for folder in ("src", "include", "apps", "bench", "cmake", "data", "tests", "docs", "python", "tools"):
+        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__", "*.png"))
+    for file in ("layers.toml", "pyproject.toml", ".clang-format", "CMakeLists.txt", "CMakePresets.json", "LICENSE"):
         shutil.copy(ROOT / file, tree)
     return tree
 
@@ -79,6 +78,28 @@ def changes(original: Path, tree: Path) -> list[Path]:
 
 def test_every_template_is_tried() -> None:
     assert {path.parent.name for path in (ROOT / "tools" / "templates").glob("*/kind.toml")} == set(NAMES)
+
+
+# The name of what a line at the margin of a file in C++ declares.
+DECLARED = re.compile(r"(?:class|struct|using) (\w+)|[\w:].*? (\w+)(?:\(.*| = .*|\{.*)")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tools" / "templates").glob("*/src/**/*.cpp")), ids=lambda path: path.parts[-1]
+)
+def test_what_is_made_shares_no_name_with_the_files_of_its_folder(path: Path) -> None:
+    """They are compiled as one (`SIDESTREAM_JOINED`)."""
+    folder = path.parent.relative_to(path.parents[len(path.parts) - path.parts.index("src") - 1])
+    if "example" in folder.name:
+        return  # a folder of its own
+    _, _, rest = path.read_text().partition("namespace {\n")
+    lines = rest.partition("}  // namespace\n")[0].splitlines()
+    found = [match for match in map(DECLARED.match, lines) if match]
+
+    names = [match[1] or match[2] for match in found]
+
+    assert names or path.parts[-2] == "quantities"
+    assert [name for name in names if "example" not in name.lower()] == []
 
 
 def test_what_is_made_is_formatted_and_in_its_layer(tree: Path, changes: list[Path]) -> None:
@@ -115,7 +136,15 @@ def test_a_picture_passes_its_test(tree: Path, tmp_path: Path) -> None:
     [
         (["analyses", "x"], "hint: there are: analysis, format, picture, problem, quantity, simulation, transport"),
         (["analysis", "MeanAge"], "`MeanAge` is no name"),
-        (["analysis", NAMES["analysis"]], "is there already"),
+        (["analysis", NAMES["analysis"]], "there is an analysis `made_analysis` already"),
+        (["format", "raw"], "there is a format `raw` already"),
+        (["format", "flash_netcdf"], "there is a format `flash_netcdf` already"),
+        (["quantity", "density"], "there is a quantity `density` already"),
+        (["quantity", "velocity_y"], "there is a quantity `velocity_y` already"),
+        (["transport", "async"], "there is a transport `async` already"),
+        (["problem", "sedov"], "there is a problem `sedov` already"),
+        (["simulation", "cosmology"], "there is a simulation `cosmology` already"),
+        (["transport", "while"], "`while` is a word of C++ or Python"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_made(tree: Path, words: list[str], complaint: str) -> None:
@@ -171,91 +200,65 @@ def test_files_that_cannot_be_made_are_refused(words: list[str], complaint: str,
 # Compiling what is new
 
 
-class Builder:
-    """Compiles files of the tree by the commands of the build folder."""
-
-    def __init__(self, tree: Path, folder: Path) -> None:
-        if not (BUILD / "compile_commands.json").exists():
-            pytest.skip(f"{BUILD} is not there (cmake --preset release)")
-        self.tree, self.folder = tree, folder
-        self.commands: dict[Path, list[str]] = {}
-        for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-            words = shlex.split(entry["command"])
-            self.commands.setdefault(Path(entry["file"]).relative_to(ROOT), words)
-
-    def flags(self, file: Path) -> list[str]:
-        """Those of the file itself, or of one of its module, with the folders of the tree for those of the project."""
-        near = [path for path in self.commands if path.parts[:2] == file.parts[:2] and not self.is_kernel(path)]
-        words = self.commands[file if file in self.commands else near[0]]
-        words = words[1:] if Path(words[0]).name == "ccache" else words
-        kept = words[: words.index("-o")]
-        return [
-            re.sub(rf"{re.escape(str(ROOT))}(?=/(src|include|tests)|\\*\"$|$)", str(self.tree), word) for word in kept
-        ]
-
-    def is_kernel(self, file: Path) -> bool:
-        """Those are compiled without MPI."""
-        words = self.commands[file]
-        return "kernels" in words[words.index("-o") + 1]
-
-    def compiled(self, file: Path, *more: str) -> Path:
-        target = self.folder / ("_".join(file.parts) + ".o")
-        done = called([*self.flags(file), *more, "-c", str(self.tree / file), "-o", str(target)], cwd=BUILD)
-        assert done.returncode == 0, done.stderr
-        return target
-
-    def linked(self, module: str, objects: list[Path]) -> Path:
-        """A program of these objects, in front of the libraries that the test program of the module is linked with."""
-        main = f"tests/CMakeFiles/test_{module}.dir/support/main.cpp.o"
-        done = called(["ninja", "-C", str(BUILD), "sidestream_sims", main])
-        assert done.returncode == 0, done.stdout
-        commands = called(["ninja", "-C", str(BUILD), "-t", "commands", f"test_{module}"]).stdout.splitlines()
-        words = shlex.split(commands[-1].removeprefix(": &&").removesuffix("&& :"))
-        kept = [word for word in words if word == main or not word.endswith(".o")]
-        program = self.folder / f"test_{module}"
-        kept[kept.index("-o") + 1] = str(program)
-        done = called([*kept[:1], *map(str, objects), *kept[1:]], cwd=BUILD)
-        assert done.returncode == 0, done.stderr
-        return program
+def flags(tree: Path, of: Path) -> list[str]:
+    """Those of a file in the build folder, with the folders of the tree for those of the project."""
+    if not (BUILD / "compile_commands.json").exists():
+        pytest.skip(f"{BUILD} is not there (cmake --preset release)")
+    entries = json.loads((BUILD / "compile_commands.json").read_text())
+    (command,) = (entry["command"] for entry in entries if Path(entry["file"]) == ROOT / of)
+    words = shlex.split(command)
+    words = words[1:] if Path(words[0]).name == "ccache" else words
+    kept = words[: words.index("-o")]
+    return [re.sub(rf"{re.escape(str(ROOT))}(?=/(src|include|tests)|\\*\"$|$)", str(tree), word) for word in kept]
 
 
-def sources(changes: list[Path]) -> list[Path]:
-    return [file for file in changes if file.suffix == ".cpp" and file.parts[0] == "src"]
-
-
-@pytest.fixture
-def builder(tree: Path, tmp_path: Path) -> Builder:
-    return Builder(tree, tmp_path)
-
-
-def test_an_analysis_that_is_made_compiles(builder: Builder, changes: list[Path]) -> None:
+def test_an_analysis_that_is_made_compiles(tree: Path, changes: list[Path]) -> None:
     """The other kinds are compiled where their tests run."""
-    made = [file for file in sources(changes) if file.parts[1] == KINDS["analysis"]]
+    made = [file for file in changes if file.suffix == ".cpp" and file.parts[:2] == ("src", "analysis")]
     assert {NAMES["analysis"], "registry"} <= {file.stem for file in made}
 
     for file in made:
-        builder.compiled(file, "-fsyntax-only")
+        own = flags(tree, Path("src/analysis/registry.cpp"))
+        done = called([*own, "-fsyntax-only", "-c", str(tree / file)], cwd=BUILD)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tree: Path) -> Path:
+    """The tree with its programs of tests, the files of a folder joined as the preset has them."""
+    targets = [*(f"test_{module}" for module in sorted(set(KINDS.values()))), "sidestream-run"]
+    for line in (["cmake", "--preset", "release"], ["cmake", "--build", "build/release", "--target", *targets]):
+        done = called(line, cwd=tree)
+        assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
+    return tree
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", sorted(set(KINDS.values())))
-def test_what_is_made_passes_its_test(builder: Builder, changes: list[Path], module: str, tmp_path: Path) -> None:
-    tests = [Path("tests", module, f"{NAMES[kind]}_test.cpp") for kind, of in KINDS.items() if of == module]
-    # The tests that every entry of a registry has to pass, and that everything is documented.
-    shared = {"io": ["tests/io/format_test.cpp"], "sims": ["tests/sims/listings_test.cpp"]}.get(module, [])
-    filters = ":".join([*("Made*" for _ in tests), "*made_*", "Listings.*"])
-    objects = [builder.compiled(file) for file in [*sources(changes), *tests, *map(Path, shared)] if fits(file, module)]
-    program = builder.linked(module, objects)
-    for ranks in (1, 2, 3):
-        line = ["mpirun", "-n", str(ranks), str(program), f"--gtest_filter={filters}"]
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_made_passes_the_tests_that_are_named(built: Path, kind: str) -> None:
+    """And so do those of its neighbours."""
+    about = (built / "tools" / "templates" / kind / "kind.toml").read_text()
+    named = re.search("then `(ctest .*)`", about)
+    assert named is not None
 
-        done = called(line, env=mpi_environment(os.environ, ranks), cwd=tmp_path, timeout=300)
+    done = called(shlex.split(named[1]), cwd=built)
 
-        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-        assert "[  PASSED  ]" in done.stdout
+    assert done.returncode == 0, done.stdout[-8000:]
+    assert f"{KINDS[kind]}_1" in done.stdout
 
 
-def fits(file: Path, module: str) -> bool:
-    """Whether a program of the tests of a module is linked with the module of the file."""
-    below = {"analysis": ["analysis"], "io": ["io"], "couple": ["couple", "analysis", "io"]}
-    return file.parts[1] in below.get(module, file.parts[1])
+@pytest.mark.slow
+def test_what_is_made_is_run_by_what_was_built(built: Path, tmp_path: Path) -> None:
+    """A problem in a new format, looked at by a new analysis over a new transport."""
+    (tmp_path / "box.toml").write_text(
+        'simulation = "made_problem"\n[run]\nmax_steps = 2\n[mesh]\ncells = [16, 8, 1]\nblock = 8\n'
+        '[output]\nplotfile = { at_end = true, format = "made_format", variables = ["made_quantity"] }\n'
+        '[task.made]\nanalysis = "made_analysis"\nfield = "gas_density"\ntransport = "made_transport"\nevery = 1\n'
+    )
+    program = str(built / "build/release/apps/sidestream-run")
+
+    done = called(["mpirun", "-n", "2", program, "box.toml"], cwd=tmp_path, env=mpi_environment(os.environ, 2))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("runs/box/**/*.made_format"))) == 1
+    assert len(list(tmp_path.glob("runs/box/results/made/*.nc"))) == 3

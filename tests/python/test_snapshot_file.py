@@ -101,6 +101,18 @@ def test_wrong_expressions_are_told(tmp_path: Path, name: str, expression: str, 
     assert plot.fields == ["density", "Temp"]
 
 
+def test_names_of_expressions_are_listed_once(tmp_path: Path) -> None:
+    header = synthetic.write_plotfile(tmp_path / "plt00010", redshift=3.0) / "Header"
+    header.write_text(header.read_text().replace("Temp", "dust"))  # no quantity calls it otherwise
+
+    with pytest.raises(sidestream.Error) as caught:
+        sidestream.open(header.parent).derive("twice", "2 * no_such_quantity")
+
+    names = str(caught.value).split("choose one of: ")[1].split(", ")
+    assert names[:3] == ["density", "dust", "gas_density"]
+    assert len(names) == len(set(names))
+
+
 def test_a_checkpoint_is_one(tmp_path: Path) -> None:
     checkpoint = sidestream.open(synthetic.CHECKPOINT)
 

@@ -45,6 +45,11 @@ class Analysis {
   }
 };
 
+/// What `analysis` finds, after an earlier result where there is one, with what every result says: the attribute
+/// `finest_level`, 0 on a uniform grid. Collective as `Analysis::run`.
+mesh::Result carry_out(const Analysis& analysis, const comm::Communicator& comm, const mesh::Snapshot& snapshot,
+                       const mesh::Result* earlier = nullptr);
+
 /// An analysis by name, with what its configuration may hold.
 struct AnalysisEntry {
   std::string name, documentation;

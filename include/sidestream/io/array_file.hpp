@@ -105,7 +105,9 @@ struct ArrayFile {
   std::string record;
   std::vector<ArrayGroup> groups;
   /// Writes all that is small into the empty file at a path, with room for `arrays` (that of the record, those of the
-  /// checksums, then those of all groups in order), and returns the byte offset of each. Called on the first rank only.
+  /// checksums, then those of all groups in order), and returns the byte offset of each. The file is there, and may lie
+  /// in memory: who writes it opens it by `OutputFile::Open::modify`, as `create` would put another one in its place.
+  /// Called on the first rank only.
   std::function<std::vector<std::int64_t>(const std::string& path, std::span<const Array> arrays,
                                           std::span<const std::int64_t> rows)>
       create;

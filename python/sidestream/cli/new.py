@@ -63,10 +63,5 @@ def new(
         typer.echo(f"made     {path}")
     for path in made.changed:
         typer.echo(f"changed  {path}")
-    if checkout is None:
-        console.say(f"it works as it is: {made.check}")
-    else:
-        console.say(
-            f"it works as it is: `make build` (or `make setup` for what is Python) in {checkout}, then {made.check}"
-        )
+    console.say(f"it works as it is: {made.check}{'' if checkout is None else f', in {checkout}'}")
     console.say("now make it yours")

@@ -34,7 +34,7 @@ from .scene import Scene
 if TYPE_CHECKING:
     from ..runs.run import Run
 
-__all__ = ["Picture", "Scene", "pictures", "pictures_of_run", "save_pictures", "scenes"]
+__all__ = ["Picture", "Scene", "nothing_drawn", "pictures", "pictures_of_run", "save_pictures", "scenes"]
 
 _DRAWERS: dict[str, Callable[[Run, str], Iterator[Picture]]] = {
     "flux": flux.pictures,
@@ -79,12 +79,27 @@ def scenes(run: Run, task: str) -> Iterator[Scene]:
         yield from stage(run, task)
 
 
+def nothing_drawn(run: Run, task: str | None) -> Error:
+    """Why there is no picture of a task, or of the run."""
+    what = f"task `{task}` has" if task else "the run has"
+    hint = f"the run is {run.status}"
+    if task is not None and run.steps(task):
+        analysis = run.analysis(task)
+        if analysis == "display":
+            hint = f"its pictures are files: `sidestream view {run.folder}`"
+        elif analysis not in _DRAWERS:
+            hint = (
+                f"results of `{analysis}` have no picture: run.result({task!r}) are the numbers; in the sources of "
+                f"Sidestream, `sidestream new picture {analysis} --checkout .` begins one"
+            )
+    return Error(f"{what} no result that could be drawn", run.folder, hint)
+
+
 def save_pictures(run: Run, folder: Path, task: str | None = None) -> list[Path]:
     """Writes the pictures as PNG files and returns their paths."""
     drawn = list(pictures(run, task))
     if not drawn:
-        what = f"task `{task}` has" if task else "the run has"
-        raise Error(f"{what} no result that could be drawn", run.folder, f"the run is {run.status}")
+        raise nothing_drawn(run, task)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return [picture.save_png(folder) for picture in drawn]

@@ -249,7 +249,7 @@ class Snapshot(ABC):
             raise Error(f"there is a field `{name}` already", self.path, "give the new one another name")
         with translated_errors():
             derived = extension().DerivedQuantity(name, expression)
-            derived.check([*self.fields, *self.quantities], "redshift" in self.attrs)
+            derived.check(list(dict.fromkeys([*self.fields, *self.quantities])), "redshift" in self.attrs)
         if not derived.of:
             raise Error(
                 f"the expression {expression!r} names no field", self.path, f"there are: {', '.join(self.fields)}"

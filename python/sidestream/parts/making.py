@@ -60,11 +60,14 @@ def make(kind: str, name: str, folder: Path, is_checkout: bool = False) -> Made:
         known = ", ".join(path.parent.name for path in sorted(templates.glob(f"*/{KIND}")))
         raise UsageError(f"there is no kind `{kind}` {where}", hint=f"there are: {known}")
     _check_name(name)
+    _check_listed(kind, name, templates / kind, folder)
+    if CPP_WORDS.fullmatch(name) or keyword.iskeyword(name):
+        raise UsageError(f"`{name}` is a word of C++ or Python", hint="take another name")
     if not is_checkout and find_spec(name) is not None:
         raise UsageError(f"`{name}` is a module of Python, which a file of this name would hide", hint="take another")
-    _check_template(name, templates / kind)
     if is_checkout and kind != "picture":  # which is named as its analysis
         _check_new(name, folder / "src")
+    _check_template(name, templates / kind)
     files = _made(templates / kind, folder, name)
     changed = [path for path in files if path.exists()]
     _write_all(files, folder, is_checkout)
@@ -124,8 +127,21 @@ def _check_name(name: str) -> None:
             f"`{name}` is no name",
             hint=f"write words of lower case, joined by `_`, of at most {LONGEST_NAME} letters: mean_age",
         )
-    if CPP_WORDS.fullmatch(name) or keyword.iskeyword(name):
-        raise UsageError(f"`{name}` is a word of C++ or Python", hint="take another name")
+
+
+def _check_listed(kind: str, name: str, template: Path, root: Path) -> None:
+    """Refuses a name that is in the list of its kind: in the place where `listed` of a line finds it."""
+    for line in _about(template).get("line", []):
+        path = root / line["path"]
+        is_there = "listed" in line and re.search(
+            line["listed"].replace("example", name), path.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        if is_there:
+            raise UsageError(f"there is {_a(kind)} `{name}` already", path, "take another name")
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _check_template(name: str, template: Path) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from ..error import Error
-from ..figures import Picture, pictures
+from ..figures import Picture, nothing_drawn, pictures
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -32,6 +31,5 @@ def gallery(run: Run, task: str | None) -> Gallery:
         run.steps(task)  # an error where there is no such task
     drawn = Gallery(pictures(run, task))
     if not drawn:
-        what = f"task `{task}` has" if task else "the run has"
-        raise Error(f"{what} no result that could be drawn", run.folder, f"the run is {run.status}")
+        raise nothing_drawn(run, task)
     return drawn

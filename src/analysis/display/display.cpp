@@ -173,7 +173,6 @@ class Display final : public Analysis, public Painter {
     result.attributes["vertical"] = std::string(1, "xyz"[plane.vertical]);
     result.attributes["columns"] = std::int64_t{plane.columns()};
     result.attributes["rows"] = std::int64_t{plane.rows()};
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     result.attributes["below"] = content.below;
     result.attributes["above"] = content.above;
     result.attributes["bad"] = content.bad;

@@ -199,7 +199,6 @@ class Halos final : public Analysis {
       result.attributes["finder"] = parameters_.finder;
       result.attributes["field"] = parameters_.field;
       result.attributes["mean_density"] = average;
-      result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
       for (std::size_t s = 0; s < columns.spheres.size(); ++s)
         result.attributes["density_" + columns.spheres[s]] = measures.sphere_densities[s];
     }

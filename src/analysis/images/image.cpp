@@ -45,7 +45,6 @@ void add_axes(mesh::Result& result, const ImagePlane& plane, const mesh::Snapsho
   result.attributes["horizontal"] = std::string(1, "xyz"[plane.horizontal]);
   result.attributes["vertical"] = std::string(1, "xyz"[plane.vertical]);
   result.attributes["level"] = std::int64_t{plane.level};
-  result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
 }
 
 }  // namespace sidestream::analysis

@@ -61,12 +61,11 @@ std::vector<std::string> Absorption::fields() const {
   return names;
 }
 
-void Absorption::describe(mesh::Result& result, const HubbleFlow& flow, const mesh::Snapshot& snapshot) const {
+void Absorption::describe(mesh::Result& result, const HubbleFlow& flow) const {
   result.attributes["ion"] = line.ion;
   result.attributes["optical_depth_kind"] = broadening_names[static_cast<std::size_t>(broadening)];
   result.attributes["hubble_rate"] = flow.hubble;
   result.attributes["level"] = std::int64_t{level};
-  result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
 }
 
 double Absorbers::most_pixels(int axis) const {

@@ -52,7 +52,7 @@ struct Absorption {
   /// What it follows from.
   std::vector<std::string> fields() const;
   /// Adds the attributes that say what absorbs.
-  void describe(mesh::Result& result, const HubbleFlow& flow, const mesh::Snapshot& snapshot) const;
+  void describe(mesh::Result& result, const HubbleFlow& flow) const;
 };
 /// Along the axes of these names. Throws core::Error at the key `axes`.
 Absorption absorption_of(const AbsorptionOptions& options, const std::vector<std::string>& axes);

@@ -142,7 +142,7 @@ class Flux final : public Analysis {
     if (parameters_.mu_bins > 0) add_angular_power(result, found, snapshot.moment.attribute("hubble"));
     if (parameters_.slice) add_slice(result, gas.geometry, found.back());
     if (wanted) result.attributes["wanted_mean_flux"] = *wanted;
-    absorption_.describe(result, gas.flow, snapshot);
+    absorption_.describe(result, gas.flow);
     return result;
   }
 

@@ -126,7 +126,7 @@ class FluxSkewers final : public Analysis {
                     lines.size() == most_lines(gas.geometry.domain.extent()) ? ", all there are" : "");
     if (!spectrograph_.is_perfect()) add_mock(result, gas, flux);
     result.attributes["axis"] = parameters_.axis;
-    absorption_.describe(result, gas.flow, snapshot);
+    absorption_.describe(result, gas.flow);
     return result;
   }
 

@@ -82,7 +82,6 @@ class MergeTreeTask final : public Analysis {
     for (int axis = 0; axis < 3; ++axis)
       result.attributes[std::string("length_") + "xyz"[axis]] =
           snapshot.geometry.length[static_cast<std::size_t>(axis)];
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     result.summary = std::to_string(branches) + (branches == 1 ? " branch" : " branches");
     return result;
   }

@@ -128,7 +128,7 @@ class Regions final : public Analysis {
     if (comm.rank() == 0) add_columns(table, columns_for(snapshot), result);
     if (parameters_.link) link(comm, members, heights, snapshot, table, earlier, result);
     const double share = save(comm, snapshot, members, result);
-    if (comm.rank() == 0) describe(table, snapshot.finest_level(), share, result);
+    if (comm.rank() == 0) describe(table, share, result);
     return result;
   }
 
@@ -256,12 +256,11 @@ class Regions final : public Analysis {
     return static_cast<double>(cut.cells) / static_cast<double>(all);
   }
 
-  void describe(const RegionTable& table, std::int64_t finest_level, double share, mesh::Result& result) const {
+  void describe(const RegionTable& table, double share, mesh::Result& result) const {
     result.attributes["condition"] = parameters_.condition;
     result.attributes["extreme"] = parameters_.extreme;
     result.attributes["connectivity"] = parameters_.connectivity;
     result.attributes["margin"] = std::int64_t{parameters_.margin};
-    result.attributes["finest_level"] = finest_level;
     const std::size_t count = table.regions.size();
     result.summary = fmt::format("{} region{}", count == 0 ? "no" : std::to_string(count), count == 1 ? "" : "s");
     if (!parameters_.save.empty()) result.summary += ", " + percent_of_bytes(share);

@@ -131,7 +131,6 @@ class Pdf final : public Analysis {
     }
     if (comm.rank() != 0) return result;
     result.attributes["weight"] = parameters_.weight;
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     result.summary = std::to_string(names.size()) + (names.size() == 1 ? " field" : " fields");
     return result;
   }

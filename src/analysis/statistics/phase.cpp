@@ -193,7 +193,6 @@ class Phase final : public Analysis {
     add_fit(result, table.medians, bits);
     result.attributes["mean_density"] = average;
     result.attributes["outside"] = table.outside;
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     result.summary = std::to_string(inside) + " cells";
     return result;
   }

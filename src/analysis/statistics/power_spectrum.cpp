@@ -95,7 +95,6 @@ class PowerSpectra final : public Analysis {
     if (comm.rank() != 0) return {};
     const int fields = measurement.fields;
     measurement.result.attributes["level"] = parameters_.level;
-    measurement.result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     measurement.result.summary = std::to_string(fields) + (fields == 1 ? " spectrum" : " spectra");
     return std::move(measurement.result);
   }

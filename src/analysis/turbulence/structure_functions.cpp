@@ -81,7 +81,6 @@ class StructureFunctions final : public Analysis {
     for (const int order : orders_) add_order(result, measured, geometry, units, order);
     if (bins().count > 0) add_densities(result, measured, densities);
     result.attributes["level"] = parameters_.level;
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     result.summary = fmt::format("{} separations", measured.separations.size());
     return result;
   }

@@ -85,7 +85,6 @@ class Turbulence final : public Analysis {
     add_gradients(report, gradients);
     for (std::size_t n = 0; n < scalars.size(); ++n) add_scalar(report, n, scalars[n], of_scalars[n]);
     report.result.attributes["level"] = parameters_.level;
-    report.result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     return std::move(report.result);
   }
 

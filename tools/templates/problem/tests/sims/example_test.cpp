@@ -29,7 +29,7 @@ TEST(Example, ComesNearTheExactSolution) {
   const test::SharedFolder folder(world);
   const auto error = [&](int cells) {
     const std::string name = std::to_string(cells);
-    const std::string text = "simulation = \"example\"\n[mesh]\ncells = [" + name + ", 4, 1]\nblock = 4\n";
+    const std::string text = "simulation = \"example\"\n[mesh]\ncells = [" + name + ", 8, 1]\nblock = 8\n";
     run(world, read_run(core::parse_toml(text, "run.toml")), folder / name, {}, {});
     world.barrier();
     const auto end = test::events(folder / name, "run_end").at(0);

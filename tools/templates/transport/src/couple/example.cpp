@@ -12,10 +12,10 @@ namespace sidestream::couple {
 
 namespace {
 
-constexpr const char* name = "example";
+constexpr const char* example_name = "example";
 
 /// What the tasks read of a snapshot, with memory of its own: the simulation may go on.
-mesh::Snapshot copy_of(const mesh::Snapshot& snapshot, const Orders& orders, const Surroundings& around) {
+mesh::Snapshot example_copy(const mesh::Snapshot& snapshot, const Orders& orders, const Surroundings& around) {
   mesh::Snapshot copy = snapshot.frame();
   copy.levels = snapshot.levels;
   copy.rank = around.roles.group().rank();
@@ -49,7 +49,7 @@ class Example : public Transport {
     settle(standing_.sent);
     if (orders.empty()) return {};
     ++standing_.sent;
-    waiting_.emplace(copy_of(snapshot, orders, around_), orders);
+    waiting_.emplace(example_copy(snapshot, orders, around_), orders);
     return {};
   }
   Standing standing() override { return standing_; }
@@ -58,7 +58,7 @@ class Example : public Transport {
     const std::int64_t unwritten = around_.books.unwritten();
     for (const Order& order : waiting_->second) {
       around_.books.enter(Books::Action::sent, order, waiting_->first.moment);
-      around_.runner.run(around_.config.tasks[order.task], waiting_->first, {.transport = name},
+      around_.runner.run(around_.config.tasks[order.task], waiting_->first, {.transport = example_name},
                          around_.books.of(order.task));
     }
     waiting_.reset();
@@ -76,7 +76,7 @@ class Example : public Transport {
 }  // namespace
 
 TransportEntry example() {
-  return {name, "on the ranks that compute, one moment later",
+  return {example_name, "on the ranks that compute, one moment later",
           [](Surroundings& around) { return std::make_unique<Example>(around); }};
 }
 

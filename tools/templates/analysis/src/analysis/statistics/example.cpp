@@ -41,7 +41,6 @@ class Example final : public Analysis {
     result.add("cells", "1", "number of cells of a level above the threshold", {"level"}, {std::ssize(cells)}, cells);
     result.attributes["mean"] = average;
     result.attributes["volume_share"] = volume / static_cast<double>(root_domain(field).volume());
-    result.attributes["finest_level"] = std::int64_t{snapshot.finest_level()};
     result.summary = "above in " + std::to_string(std::llround(volume)) + " coarse cells";
     return result;
   }

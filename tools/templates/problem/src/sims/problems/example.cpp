@@ -20,7 +20,7 @@ core::Table<ExampleConfig> example_table() {
 }
 
 /// Gas at the same pressure and velocity everywhere: its density moves along as it is.
-struct Slab {
+struct ExampleSlab {
   ExampleConfig config;
   double gamma;
 
@@ -36,7 +36,8 @@ struct Slab {
   }
 };
 
-nlohmann::json measure(const Slab& slab, const comm::Communicator& comm, const mesh::Snapshot& snapshot) {
+nlohmann::json measure_example(const ExampleSlab& slab, const comm::Communicator& comm,
+                               const mesh::Snapshot& snapshot) {
   MeanDifference error;
   for_each_leaf_cell<1>(snapshot, {"gas_density"},
                         [&](int, const mesh::Geometry& level, mesh::Int3 at, const std::array<double, 1>& values) {
@@ -45,9 +46,10 @@ nlohmann::json measure(const Slab& slab, const comm::Communicator& comm, const m
   return {{"density_l1_error", error.value(comm)}};
 }
 
-GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro, core::Node& resolved) {
+GasProblem read_example(const core::Node& root, mesh::Int3 cells, const solvers::HydroConfig& hydro,
+                        core::Node& resolved) {
   core::Node part;
-  const Slab slab{example_table().read(table_or_empty(root, "example"), &part), hydro.gamma};
+  const ExampleSlab slab{example_table().read(table_or_empty(root, "example"), &part), hydro.gamma};
   resolved.set("example", part);
   const double size = 1.0 / cells.x;
   GasProblem problem;
@@ -57,7 +59,7 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
     return gas_cell({slab.density(level, cell, 0.0), {slab.config.speed, 0.0, 0.0}, 1.0}, slab.gamma);
   };
   problem.measure = [slab](const comm::Communicator& comm, const mesh::Snapshot& snapshot) {
-    return measure(slab, comm, snapshot);
+    return measure_example(slab, comm, snapshot);
   };
   return problem;
 }
@@ -65,7 +67,7 @@ GasProblem read(const core::Node& root, mesh::Int3 cells, const solvers::HydroCo
 }  // namespace
 
 GasProblemEntry example_problem() {
-  return {"example", "a slab of dense gas in a wind", {}, [] { return example_table().options(); }, read};
+  return {"example", "a slab of dense gas in a wind", {}, [] { return example_table().options(); }, read_example};
 }
 
 }  // namespace sidestream::sims

@@ -3,6 +3,8 @@
 
 namespace sidestream::sims {
 
+// To be made yours: what it follows from, its unit and its meaning here; the columns of its row in
+// docs/reference/quantities.md, which say who has it and in what unit; and what its test computes.
 std::optional<CommonQuantity> example(const std::vector<mesh::Quantity>& there) {
   const mesh::Quantity* const energy = find(there, "gas_total_energy");
   if (energy == nullptr) return std::nullopt;

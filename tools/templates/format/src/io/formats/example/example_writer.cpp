@@ -37,7 +37,7 @@ ArrayGroup cells_of(const FileContent& content, std::size_t level, int rank) {
   return group;
 }
 
-// Makes the file with its index; arrays begin behind it, one after the other.
+// Writes the index into the file, which is there and empty; arrays begin behind it, one after the other.
 std::vector<std::int64_t> create(const std::string& path, const FileContent& content, std::span<const Array> arrays,
                                  std::span<const std::int64_t> rows) {
   Index index;
@@ -50,7 +50,7 @@ std::vector<std::int64_t> create(const std::string& path, const FileContent& con
     end += rows[a] * arrays[a].row_bytes();
   }
   const std::string text = index_text(example_magic, index);
-  OutputFile file(path, OutputFile::Open::create);
+  OutputFile file(path, OutputFile::Open::modify);
   file.write(text);
   file.close();
   for (std::int64_t& offset : offsets) offset += std::ssize(text);
