@@ -24,7 +24,7 @@ from sidestream.attack.trial import Failure, Kind, Trial
 from sidestream.launch.launcher import find_program
 from sidestream.runs.run import Run
 
-LONG = {"power", "damage", "allocations"}  # of the first and the last of which others stand in the quick tests
+LONG = {"power", "damage", "allocations", "calls", "limits", "stops"}  # other quick tests stand for them, but for damage
 SHORT = {"power": 2, "damage": 20, "configurations": 100}  # trials; of the other kinds one
 
 

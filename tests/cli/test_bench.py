@@ -16,7 +16,7 @@ from tiers import slow
 STRATEGIES = {"p2p", "pipelined", "alltoallv", "alltoallw", "rma", "shared"}
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [3, *slow(1, 2, 4)])
 def test_every_strategy_moves_every_cell(ranks: int, tmp_path: Path) -> None:
     done = command(
         tmp_path,
@@ -200,7 +200,7 @@ def test_a_flow_takes_the_way_that_the_benchmark_found(tmp_path: Path) -> None:
     assert transforms_in(wisdom) == {key: {"choice": finding["choice"], "seconds": 1e9}}
 
 
-@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "no folder"])
+@pytest.mark.parametrize("kind", ["folder", "no folder", *slow("pipe", "device")])
 @pytest.mark.parametrize("benchmark", ["move", "fft"])
 def test_a_wisdom_file_that_is_none_is_a_warning(benchmark: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "wisdom"

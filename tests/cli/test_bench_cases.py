@@ -291,7 +291,7 @@ def test_hierarchies_that_find_no_room_are_refused_before_work(tmp_path: Path, m
     check(CaseRequest("enzo", bench, is_measured=False))
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("ranks", [3, *slow(1)])
 def test_every_byte_of_a_hierarchy_comes_back_by_every_way(ranks: int, tmp_path: Path) -> None:
     """The program compares bit by bit what it has read with what it wrote."""
     words = ("--hierarchies", "AMR64", "--repetitions", 0, "--folder", ".")
@@ -351,7 +351,7 @@ def test_wrong_words_are_refused_before_work(words: list[object], code: int, sai
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [3, *slow(1, 2, 4)])
 def test_transfers_bring_every_value_by_every_way(ranks: int, tmp_path: Path) -> None:
     words = ("--cells", 32, "--repetitions", 2, "--components", 3, "--most-ranks", 16)
     done = command(tmp_path, "bench", "transfer", "-n", ranks, *words, "--out", "out", "--json")

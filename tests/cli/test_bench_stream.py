@@ -168,6 +168,7 @@ def test_a_publish_for_nobody_is_little_beside_a_step() -> None:
     assert burdens.idle(Way())["share_of_step"] < 1e-3
 
 
+@pytest.mark.slow
 def test_steps_last_no_longer_where_a_reader_stalls() -> None:
     found = burdens.stalled(Way())
     assert found["processor_ratio"] < 1.1

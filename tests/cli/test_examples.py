@@ -12,8 +12,15 @@ from calls import command, program
 from sidestream.launch.launcher import find_program
 from sidestream.runs.bill import GroupBill, group_bills
 from test_streams import until
+from tiers import slow
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+LIKE_OTHERS = {
+    "lya_128",
+    "lya_wdm",
+    "sod_refined",
+    "hydrostatic_sphere",
+}  # which run a simulation and tasks that others do
 SMALLER = {  # by name, what is changed
     "cavity": ["lbm.end=200", "task.flow.every=100"],
     "channel": ["lbm.end=200", "task.profile.every=100"],
@@ -74,7 +81,7 @@ def test_no_example_is_left_out() -> None:
     assert set(SMALLER) == {path.stem for path in EXAMPLES.glob("*.toml")}
 
 
-@pytest.mark.parametrize("name", sorted(SMALLER))
+@pytest.mark.parametrize("name", [*sorted(set(SMALLER) - LIKE_OTHERS), *slow(*sorted(LIKE_OTHERS))])
 def test_each_example_runs_and_leaves_results(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     overrides = [part for assignment in SMALLER[name] for part in ("--set", assignment)]
 
@@ -127,7 +134,7 @@ def list_group(leader: int) -> list[str]:
     return subprocess.run(["pgrep", "-s", str(leader)], capture_output=True, text=True, check=False).stdout.split()
 
 
-@pytest.mark.parametrize("name", sorted(WATCHED))
+@pytest.mark.parametrize("name", ["stream", *slow(*sorted(set(WATCHED) - {"stream"}))])
 def test_one_command_starts_a_run_and_its_readers(name: str, tmp_path: Path) -> None:
     of_somebody = tmp_path / "the run" / "thesis.txt"
     of_somebody.parent.mkdir()

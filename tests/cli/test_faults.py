@@ -162,9 +162,12 @@ def every(calls: int) -> list[int]:
     return list(range(1, calls + 1))
 
 
+EACH_ONCE = [("one_file", "kill"), ("many_files", "torn"), ("part", "kill")]
+OTHERS = [("one_file", "torn"), ("many_files", "kill"), ("part", "torn"), ("master", "kill"), ("master", "torn")]
+
+
 @pytest.mark.parametrize("chosen", [sample, *slow(every)])
-@pytest.mark.parametrize("fault", ["kill", "torn"])
-@pytest.mark.parametrize("name", ["one_file", "many_files", "part", *slow("master")])
+@pytest.mark.parametrize(("name", "fault"), [*EACH_ONCE, *slow(*OTHERS)])
 def test_a_rank_killed_at_any_call_loses_nothing(
     place: Place, calls_of_ranks: dict[str, int], name: str, fault: str, chosen: Callable[[int], list[int]]
 ) -> None:
@@ -406,7 +409,7 @@ def told_until(process: subprocess.Popen[str], words: str) -> str:
 LONG = ("--set", "run.max_steps=100000", "--set", "cosmology.z_end=0", "--set", "output.checkpoint.every=20")
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1"])
+@pytest.mark.parametrize("name", ["SIGUSR1", *slow("SIGTERM")])
 def test_a_signal_causes_a_last_checkpoint(place: Place, name: str) -> None:
     run = place.folder / name
     process = place.start(name, *LONG, "--set", "output.checkpoint.keep=0")

@@ -21,6 +21,7 @@ import sidestream
 from calls import LIMIT_S, command, program
 from configs import universe
 from sidestream.launch.launcher import find_program, mpi_environment
+from tiers import slow
 
 CONFIG = (
     universe(cells=32, block=16, box="8 Mpc", z_start=50, z_end=20, seed=3)
@@ -68,7 +69,7 @@ sys.exit(subprocess.run([sys.executable, "-m", "sidestream", *sys.argv[1:]]).ret
 """
 
 
-@pytest.mark.parametrize("words", [("run", "sod.toml", "--out", "sod"), ("bench", "fft", "--cells", "8")])
+@pytest.mark.parametrize("words", [("bench", "fft", "--cells", "8"), *slow((("run", "sod.toml", "--out", "sod"),))])
 def test_a_script_in_which_mpi_runs_starts_commands_as_a_shell_does(words: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "sod.toml").write_text('simulation = "sod"\n[mesh]\ncells = [32, 1, 1]\nblock = 8\n')
     line = [sys.executable, "-c", SCRIPT, *words, "-n", "2"]
@@ -148,7 +149,7 @@ def flip_a_bit(path: Path) -> None:
     largest.write_bytes(data)
 
 
-@pytest.mark.parametrize("form", ["nyx", "flash"])
+@pytest.mark.parametrize("form", ["flash", *slow("nyx")])
 def test_a_converted_checkpoint_goes_on_to_the_same_bits(place: Path, form: str) -> None:
     first = sorted((place / "o").glob("chk*"))[0]
     converted = command(place, "convert", first, f"state_{form}", "--format", form, "-n", 2)

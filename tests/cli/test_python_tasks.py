@@ -165,7 +165,7 @@ WAYS = {
     "a job of its own": (2, ("isolate=true",)),
     "a job of its own, async": (1, ("isolate=true", "transport=async")),
 }
-QUICK = ["async", "in-transit", "a job of its own, async"]
+QUICK = ["async", "in-transit"]
 
 
 @pytest.mark.parametrize("way", [*QUICK, *slow(*(way for way in WAYS if way not in QUICK))])

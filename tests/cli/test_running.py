@@ -16,6 +16,7 @@ import pytest
 
 from fixtures import FAKE, CommandLine, environment
 from sidestream.runs.run import Run
+from tiers import slow
 
 SUMMARY = r"task +results.*\nhalos +2 +0 +0 .*\nlost to analysis .* % of the wall time\nrun folder .*\nreport .*\n"
 
@@ -174,7 +175,7 @@ def test_a_table_of_events_that_are_not_all_there_says_so(config: Path, sidestre
     assert "writing the report" in other.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, *slow(signal.SIGTERM, signal.SIGHUP)])
 def test_an_interrupted_run_leaves_no_rank_and_a_folder_to_go_on_with(
     number: signal.Signals, slow_run: tuple[subprocess.Popen[str], Path], config: Path, sidestream: CommandLine
 ) -> None:

@@ -427,7 +427,7 @@ def test_a_reader_that_was_let_go_as_silent_is_told_so_or_comes_back(patience: i
         assert re.search(r"the run has let this reader go: (it was silent|this run does not know)", told)
 
 
-@pytest.mark.parametrize("policy", ["block", "spill"])
+@pytest.mark.parametrize("policy", ["spill", *slow("block")])
 def test_what_waits_for_a_reader_that_gave_up_is_kept_for_it_or_named_as_lost(policy: str, tmp_path: Path) -> None:
     queue = f'[coupling]\nwhen_full = "{policy}"\nspill = "spill"\n'
     write(tmp_path, STEERED, SLICES, queue, WAIT.format(1))
@@ -930,6 +930,7 @@ def test_links_are_those_of_in_situ_when_a_job_begins_anew(tmp_path: Path) -> No
     assert results(tmp_path / "run", "halos") == results(tmp_path / "whole", "halos")
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_readers_that_vanish(tmp_path: Path) -> None:
     text = '[coupling]\nwhen_full = "drop-oldest"\nqueue = "64 MiB"\n[stream]\nwait_for = 1\ntimeout = "2 s"\n'
     write(tmp_path, LONG.replace(str(CELLS), "64").replace("max_steps = 40", "max_steps = 4000"), LIVE, text)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import sidestream
 from calls import program
+from tiers import slow
 
 Array = NDArray[np.complex128]
 
@@ -226,7 +227,7 @@ def test_ranks_share_data_files_in_turn(tmp_path: Path) -> None:
     assert names[9] == ["data_000/rank_000000"]
 
 
-@pytest.mark.parametrize("form", ["", "two-components"])
+@pytest.mark.parametrize("form", ["two-components", *slow("")])
 def test_a_data_file_that_is_missing_is_named(tmp_path: Path, form: str) -> None:
     run(tmp_path, "flow", 4, Flow().config(8, output(form, more=RELAY, every=4)))
     (tmp_path / "flow/chk00008.files/data_000/rank_000002").unlink()

@@ -19,6 +19,7 @@ import pytest
 from calls import command
 from sidestream.core import extension
 from sidestream.launch.launcher import mpi_environment
+from tiers import slow
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "release"
@@ -160,7 +161,7 @@ def test_what_is_wrong_is_said_before_anything_is_made(tree: Path, words: list[s
 # Files of one's own
 
 
-@pytest.mark.parametrize("kind", ["analysis", "simulation"])
+@pytest.mark.parametrize("kind", ["simulation", *slow("analysis")])
 def test_files_of_ones_own_pass_their_test(kind: str, tmp_path: Path) -> None:
     done = command(tmp_path, "new", kind, "mean_age")
     assert done.returncode == 0, done.stderr
