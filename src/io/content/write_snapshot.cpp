@@ -46,7 +46,8 @@ AccessStatistics write_snapshot(const comm::Communicator& comm, const mesh::Snap
   if (choice.options.files > 0 && !choice.format->follows("files"))
     throw core::Error(fmt::format("`files` has no effect in the format `{}`", choice.format->name), path,
                       "leave it out, or take another format");
-  if (choice.kind == FileKind::checkpoint && snapshot.has_particles() && !choice.format->holds_particles)
+  if (choice.kind == FileKind::checkpoint && choice.format->checkpoint && snapshot.has_particles() &&
+      !choice.format->holds_particles)
     throw core::Error(fmt::format("a checkpoint has particles, which the format `{}` cannot hold", choice.format->name),
                       path, "take another format, such as \"sidestream\"");
   return choice.format->write(comm, path, content_of(comm, snapshot, choice), choice.options);

@@ -17,7 +17,7 @@ class Example : public testing::Test {
   std::map<std::string, std::string> state_after(int steps, int ranks, const std::string& name,
                                                  io::ExistingRun existing = io::ExistingRun::refuse) {
     const std::string text = "simulation = \"example\"\n[run]\nmax_steps = " + std::to_string(steps) +
-                             "\n[mesh]\ncells = [32, 8, 1]\nblock = 8\n[example]\nend = 1.0\n"
+                             "\n[mesh]\ncells = [64, 16, 1]\nblock = 8\n[example]\nend = 1.0\n"
                              "[output]\ncheckpoint = { at_end = true }\n";
     const comm::Communicator some = world.split(world.rank() < ranks ? 0 : -1);
     if (!some.is_empty()) run(some, read_run(core::parse_toml(text, "run.toml")), folder / name, {existing}, {});
