@@ -19,8 +19,8 @@ void require_names_once(const std::string& singular, std::vector<std::string> na
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end())
-    throw Error(fmt::format("there are two entries of the name `{}`", *twice), fmt::format("table of each {}", singular),
-                "give one of them another name");
+    throw Error(fmt::format("there are two entries of the name `{}`", *twice),
+                fmt::format("table of each {}", singular), "give one of them another name");
 }
 
 }  // namespace sidestream::core

@@ -9,7 +9,6 @@
 #include <limits>
 #include <string_view>
 
-
 namespace sidestream::sims {
 
 namespace {
