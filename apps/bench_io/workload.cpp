@@ -9,6 +9,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/core/math.hpp"
 
 namespace sidestream::bench {
 
@@ -76,11 +77,11 @@ std::int64_t width_of(const io::FileChoice& choice) {
 
 double WorkloadSize::state_bytes() const {
   const double side = block + 2.0 * ghost, cell = 8.0 * variables;
-  return side * side * side * cell + (has_particles ? particle_bytes : 0.0) * std::pow(block, 3);
+  return side * side * side * cell + (has_particles ? particle_bytes : 0.0) * core::pow(block, 3);
 }
 
 double WorkloadSize::file_bytes() const {
-  return std::pow(block, 3) * (8.0 * variables + (has_particles ? particle_bytes : 0.0));
+  return core::pow(block, 3) * (8.0 * variables + (has_particles ? particle_bytes : 0.0));
 }
 
 Workload::Workload(const comm::Communicator& comm, const WorkloadSize& size)
