@@ -297,7 +297,7 @@ def test_a_checkpoint_can_be_asked_for_at_the_redshift_of_the_start(place: Place
     ("share", "lost", "hint"),
     [
         (0.5, "6 plot files; all of 5 checkpoints", "no restart is possible"),
-        (1.1, "6 plot files", "there is no checkpoint of before: make room, then run again with `--overwrite`"),
+        (1.4, "6 plot files", "there is no checkpoint of before: make room, then run again with `--overwrite`"),
     ],
     ids=["checkpoints", "plots"],
 )

@@ -341,7 +341,7 @@ try:
             wrongly(name)
         run.step(1, 1.0)
 except sidestream.Error as error:
-    print("refused", error.what, flush=True)
+    sys.stdout.write(f"refused {error.what}\\n")  # at once, as the other rank does
 """
 
 
