@@ -247,7 +247,10 @@ def test_a_run_that_goes_on_is_shown_at_its_newest_step(folder: Path, pictures: 
     with held(folder), server.serving(0) as address:
         screen = Screen(address, 0, 0)
         threading.Thread(target=server.play, args=(False,), daemon=True).start()
-        screen.join(20)
+        limit = time.monotonic() + 20
+        while not screen.shown and time.monotonic() < limit:
+            time.sleep(0.05)
+        screen.join(0.5)  # which goes on waiting for another
 
     assert [step for _, step in screen.shown] == [130]
     assert server.skipped == 2
