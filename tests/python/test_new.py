@@ -227,7 +227,8 @@ def test_an_analysis_that_is_made_compiles(tree: Path, changes: list[Path]) -> N
 @pytest.fixture(scope="module")
 def built(tree: Path) -> Path:
     """The tree with its programs of tests, the files of a folder joined as the preset has them."""
-    targets = [*(f"test_{module}" for module in sorted(set(KINDS.values()))), "sidestream-run"]
+    programs = sorted({*KINDS.values(), "io_methods"})  # whose tests go through all formats, too
+    targets = [*(f"test_{module}" for module in programs), "sidestream-run"]
     for line in (["cmake", "--preset", "release"], ["cmake", "--build", "build/release", "--target", *targets]):
         done = called(line, cwd=tree)
         assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
