@@ -24,7 +24,7 @@ from sidestream.attack.trial import Failure, Kind, Trial
 from sidestream.launch.launcher import find_program
 from sidestream.runs.run import Run
 
-LONG = {"power", "damage", "allocations", "calls", "limits", "stops", "nodes"}  # quick tests stand for them, but for damage
+LONG = {"power", "damage", "allocations", "calls", "limits", "stops", "nodes"}  # quick ones stand for them
 SHORT = {"power": 2, "damage": 20, "configurations": 100}  # trials; of the other kinds one
 
 

@@ -309,7 +309,7 @@ BY_ANOTHER_TEST = {
 }
 # What no test of this project can run, by a pattern of the command; the files and targets that it names are there.
 NOT_RUN = {
-    r"make (demo|test|lint|docs|tidy|bench|fuzz|wheels|sanitize|sanitize-threads|test-\w+)": "each a set-up, or a whole suite",
+    r"make (demo|test|lint|docs|tidy|bench|fuzz|wheels|sanitize|sanitize-threads|test-\w+)": "set-ups and whole suites",
     r"source .*|pip install .*": "installs, or changes the shell",
     r"cmake .*": "builds everything from nothing; .ci/run does",
     r"python bench/.*|mpirun -n 1 build/release/bench/.*": "minutes, on figures of a machine that is quiet",
