@@ -12,10 +12,10 @@
 
 #include "comm/abandoned_memory.hpp"
 #include "comm/gathered.hpp"
-#include "comm/lone_ranks.hpp"
 #include "comm/luggage.hpp"
 #include "sidestream/comm/call_failed.hpp"
 #include "sidestream/comm/launcher_watch.hpp"
+#include "sidestream/comm/lone_ranks.hpp"
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"

@@ -199,6 +199,35 @@ def test_a_damaged_part_is_told_and_its_copy_taken(cluster: Cluster, killed: Kil
     expect_as_whole(cluster, killed.out)
 
 
+def test_a_run_that_was_moved_goes_on_from_what_it_staged(cluster: Cluster, killed: Killed) -> None:
+    moved = killed.run.rename(cluster.folder / f"{killed.out}_elsewhere")
+
+    again = cluster.run(moved.name, "abc", *STAGED, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    expect_back(moved, moved / killed.staged)
+    expect_as_whole(cluster, moved.name)
+    # The run may have been copied, and the other one need them.
+    assert "the parts stay on the nodes" in again.stderr
+    assert {path.name for path in cluster.staged("a")} >= {"copy-00002.raw", "part-00000.raw"}
+    for node in "abc":
+        shutil.rmtree(cluster.disk(node))
+
+
+@pytest.mark.parametrize("damaged", ["file", *slow("folder")])
+def test_what_cannot_be_opened_does_not_hide_what_was_staged(cluster: Cluster, killed: Killed, damaged: str) -> None:
+    if damaged == "file":
+        (killed.run / killed.staged).write_bytes(b"no checkpoint")
+    else:
+        (killed.run / killed.staged).mkdir()
+
+    again = cluster.run(killed.out, "abc", *STAGED, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    expect_back(killed.run, killed.run / killed.staged)
+    expect_as_whole(cluster, killed.out)
+
+
 def test_what_is_not_whole_is_passed_over_and_the_one_before_taken(cluster: Cluster, killed: Killed) -> None:
     shutil.rmtree(cluster.disk("b"))
     shutil.rmtree(cluster.disk("c"))

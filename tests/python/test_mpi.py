@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,15 @@ def test_ranks_that_do_not_meet_end_and_the_first_says_why(size: str, rank: str,
     assert "error: the launcher has started 2 ranks, and each is alone: it is not that of" in first.stderr
     assert second.stderr == ""
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_session_whose_ranks_do_not_meet_is_refused(tmp_path: Path) -> None:
+    code = "import sidestream\nsidestream.session(None, 'run')"
+    told = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1"}
+    line = [sys.executable, "-c", code]
+
+    done = subprocess.run(line, cwd=tmp_path, env=os.environ | told, capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 1
+    assert "the launcher has started 2 ranks, and each is alone" in done.stderr
+    assert not (tmp_path / "run").exists()

@@ -13,7 +13,8 @@ namespace sidestream::io {
 /// What was staged: a part of each rank that had anything. Small, the same on all ranks, and all that others need to
 /// find it.
 struct StagedSet {
-  std::string name;                   ///< of its folder
+  std::string run;                    ///< name of the folder of the run that staged it
+  std::string name;                   ///< of its folder there
   std::vector<std::int32_t> parts;    ///< the ranks that wrote one
   std::vector<std::string> hosts;     ///< where each lies
   std::vector<std::string> partners;  ///< where its copy lies; empty where there is none
@@ -51,7 +52,9 @@ class Stage {
   CarriedContent open(const comm::Communicator& comm, const StagedSet& set,
                       const std::function<void(const std::string& text)>& tell) const;
 
-  /// Removes a set that nobody reads any more, as far as that can be. Local.
+  /// Whether a run in the present folder staged it, rather than one that was moved or copied here.
+  bool is_own(const StagedSet& set) const;
+  /// Removes a set of this run that nobody reads any more, as far as that can be. Local.
   void remove(const StagedSet& set) const;
   /// Removes all of this run. Collective.
   void remove_all() const;

@@ -250,10 +250,14 @@ def summarise(run: Run, report: Path | None, merger_tables: Sequence[Path] = ())
 
 
 def _about_files(row: FileBill, events: Events) -> str:
-    newest = events.last(row.kind)
+    kinds = (row.kind, "staged_committed") if row.kind == "checkpoint" else (row.kind,)
+    newest = max(
+        (event for kind in kinds for event in events.of(kind)), key=lambda event: number(event, "step"), default=None
+    )
     lost = f", {duration(row.lost_s)} lost" if row.count else ""
     failed = f", {row.failed} failed" if row.failed else ""
-    last = f", the newest {file_name(newest)} ({size(number(newest, 'bytes'))})" if newest else ""
+    last = f", the newest {file_name(newest)}" if newest else ""
+    last += f" ({size(number(newest, 'bytes'))})" if newest and "bytes" in newest else ""
     return f"{row.count} written{lost}{failed}{last}"
 
 
@@ -261,7 +265,7 @@ def _again(request: RunRequest, events: Events) -> str:
     """What the user can do next."""
     config = request.config if request.piped is None else request.out / "config.toml"
     command = f"sidestream run {config} -n {request.ranks} --out {request.out}"
-    if events.of("checkpoint_committed"):
+    if events.of("checkpoint_committed") or events.of("staged_committed"):
         return f"go on with `{command} --restart`"
     if request.piped is not None:
         return "begin again, as there is no checkpoint, with --overwrite"

@@ -44,20 +44,21 @@ std::string folder_of_run(const std::string& folder, const std::string& run) {
   return fmt::format("{}/sidestream-{:016x}", folder, checksum_of(std::as_bytes(std::span(whole))));
 }
 
-std::string token_path(const std::string& folder, int rank) {
-  return fmt::format("{}/.token-{}", folder, rank);
+std::string token_path(const std::string& folder, const std::string& token, int rank) {
+  return fmt::format("{}/.token-{}-{}", folder, token, rank);
 }
 
 // The lowest rank whose token is seen here: the same for all that see the same folder.
-std::vector<int> nodes_of(const comm::Communicator& comm, const std::string& folder) {
+std::vector<int> nodes_of(const comm::Communicator& comm, const std::string& folder, const std::string& token) {
+  const auto path_of = [&](int rank) { return token_path(folder, token, rank); };
   comm.agree_on([&] {
     make_folder(folder);
-    OutputFile(token_path(folder, comm.rank()), OutputFile::Open::create).close();
+    OutputFile(path_of(comm.rank()), OutputFile::Open::create).close();
   });
   int first = 0;
-  while (!fs::exists(token_path(folder, first))) ++first;
+  while (first < comm.rank() && !fs::exists(path_of(first))) ++first;
   comm.barrier();
-  remove_all(token_path(folder, comm.rank()));
+  remove_all(path_of(comm.rank()));
   return comm.all_gather(first);
 }
 
@@ -155,14 +156,17 @@ CarriedContent content_of(const comm::Communicator& comm, Parts parts, const std
 }  // namespace
 
 std::string StagedSet::to_text() const {
-  return json{{"name", name}, {"parts", parts}, {"hosts", hosts}, {"partners", partners}}.dump();
+  return json{{"run", run}, {"name", name}, {"parts", parts}, {"hosts", hosts}, {"partners", partners}}.dump();
 }
 
 StagedSet StagedSet::from_text(const std::string& text) {
   try {
     const json all = json::parse(text);
-    StagedSet set{all.at("name"), all.at("parts"), all.at("hosts"), all.at("partners")};
+    StagedSet set{all.at("run"), all.at("name"), all.at("parts"), all.at("hosts"), all.at("partners")};
     if (set.hosts.size() != set.parts.size() || set.parts.empty()) throw std::invalid_argument("a list is cut short");
+    for (const std::string& name : {set.run, set.name})
+      if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
+        throw std::invalid_argument("a folder has no such name");
     return set;
   } catch (const std::exception& problem) {
     throw core::Error(std::string("the note about what was staged is damaged: ") + problem.what(), "",
@@ -175,8 +179,8 @@ class Stage::Impl {
   Impl(const comm::Communicator& comm, std::string folder, const std::string& run)
       : comm_(comm.duplicate()),
         folder_(folder_of_run(folder, run)),
-        node_of_(nodes_of(comm_, folder_)),
-        token_(comm_.broadcast(comm_.rank() == 0 ? new_token() : "")) {
+        token_(comm_.broadcast(comm_.rank() == 0 ? new_token() : "")),
+        node_of_(nodes_of(comm_, folder_, token_)) {
     hosts_ = all_texts(comm_, core::host_name());
     nodes_ = static_cast<int>(std::set(node_of_.begin(), node_of_.end()).size());
     is_shared_ = nodes_ < std::ssize(std::set(hosts_.begin(), hosts_.end()));
@@ -187,6 +191,7 @@ class Stage::Impl {
 
   StagedSet write(const std::string& name, const CarriedContent& content) const {
     StagedSet set;
+    set.run = fs::path(folder_).filename().string();
     set.name = name + "-" + token_;
     const std::string folder = folder_of(set);
     const bool has_own = has_part(content);
@@ -249,7 +254,11 @@ class Stage::Impl {
     return content_of(comm, std::move(own), holders);
   }
 
-  void remove(const StagedSet& set) const { remove_quietly(folder_of(set)); }
+  // A folder of another name may be that of another run, of which this one is a copy.
+  bool is_own(const StagedSet& set) const { return set.run == fs::path(folder_).filename(); }
+  void remove(const StagedSet& set) const {
+    if (is_own(set)) remove_quietly(folder_of(set));
+  }
   void remove_all() const {
     remove_quietly(folder_);
     comm_.barrier();
@@ -257,7 +266,10 @@ class Stage::Impl {
 
  private:
   int own_node() const { return node_of_[static_cast<std::size_t>(comm_.rank())]; }
-  std::string folder_of(const StagedSet& set) const { return folder_ + "/" + set.name; }
+  // The run may have had another name when it staged it.
+  std::string folder_of(const StagedSet& set) const {
+    return (fs::path(folder_).parent_path() / set.run / set.name).string();
+  }
 
   std::vector<int> ranks_of(int node) const {
     std::vector<int> ranks;
@@ -309,8 +321,8 @@ class Stage::Impl {
 
   comm::Communicator comm_;
   std::string folder_;
-  std::vector<int> node_of_;  // by rank: the lowest rank of its node
-  std::string token_;
+  std::string token_;               // of this job
+  std::vector<int> node_of_;        // by rank: the lowest rank of its node
   std::vector<std::string> hosts_;  // by rank
   int nodes_ = 1;
   bool is_shared_ = false;
@@ -333,6 +345,9 @@ StagedSet Stage::write(const std::string& name, const CarriedContent& content) c
 CarriedContent Stage::open(const comm::Communicator& comm, const StagedSet& set,
                            const std::function<void(const std::string& text)>& tell) const {
   return impl_->open(comm, set, tell);
+}
+bool Stage::is_own(const StagedSet& set) const {
+  return impl_->is_own(set);
 }
 void Stage::remove(const StagedSet& set) const {
   impl_->remove(set);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "sidestream/comm/lone_ranks.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/generations.hpp"
@@ -59,6 +60,7 @@ class HostRun::Impl {
     MPI_Comm_test_inter(world.raw(), &is_inter);
     if (is_inter != 0)
       throw core::Error("the communicator joins two groups", options.name, "give one whose ranks are one group");
+    comm::require_that_ranks_meet();
     world.agree_on([&] {
       if (options.folder.empty()) throw core::Error("`folder` is empty", options.name, "say where the run writes");
       root = load(options);

@@ -24,13 +24,24 @@ std::vector<const OutputConfig*> staged_outputs(const RunConfig& config) {
   return all;
 }
 
+// That of the newest committed checkpoint that can be opened; -1 where there is none.
+std::int64_t newest_step(const std::string& folder) {
+  for (const io::Generation& generation : io::generations_in(folder)) {
+    try {
+      generation.format->open(generation.path);
+      return generation.step;
+    } catch (const std::exception&) {  // the restart tells of it
+    }
+  }
+  return -1;
+}
+
 // All ranks see what the first one does.
 std::vector<io::StagedNote> notes_of_newer(const comm::Communicator& compute, const std::string& folder) {
   nlohmann::json all = nlohmann::json::array();
   compute.agree_on([&] {
     if (compute.rank() != 0) return;
-    const std::vector<io::Generation> generations = io::generations_in(folder);
-    for (const io::StagedNote& note : io::staged_notes_in(folder, generations.empty() ? -1 : generations.front().step))
+    for (const io::StagedNote& note : io::staged_notes_in(folder, newest_step(folder)))
       all.push_back({note.step, note.path, note.text});
   });
   std::vector<io::StagedNote> notes;
@@ -82,7 +93,9 @@ void write_and_commit(const comm::Communicator& compute, const RunConfig& config
     return io::write_carried(compute, found.content, choice, pending);
   });
   compute.agree_on([&] {
-    if (compute.rank() == 0) io::commit(path);
+    if (compute.rank() != 0) return;
+    std::filesystem::remove_all(path);  // what is there cannot be opened
+    io::commit(path);
   });
   found.stage.remove(found.set);
 }
@@ -157,6 +170,9 @@ void commit_staged(const comm::Communicator& compute, const RunConfig& config, c
     }
     log.write("staged_committed", {{"step", note.step}, {"path", note.path}});
     say(fmt::format("committed the checkpoint {}, which was staged", note.path));
+    if (!found->stage.is_own(found->set))
+      say(fmt::format("it was staged while the run had another folder: the parts stay on the nodes, in \"{}\"",
+                      found->set.run));
     return;
   }
 }
