@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import PackageNotFoundError, version
 
 from .error import Error
 
@@ -15,6 +16,18 @@ def family(told: str) -> str | None:
     if re.search(r"Open MPI|OpenRTE|PRTE", told):
         return "Open MPI"
     return "MPICH" if re.search(r"MPICH|HYDRA", told, re.IGNORECASE) else None
+
+
+def how_to_install(built: str | None) -> str:
+    """What brings an MPI of the family that was built for: where sidestream came in a wheel, that of the wheel."""
+    try:
+        wheel = version("sidestream").partition("+")[2]
+    except PackageNotFoundError:
+        wheel = ""
+    if wheel in WHEELS.values():
+        return f"`pip install --force-reinstall {wheel}`"
+    package = "mpich" if built == "MPICH" else "openmpi-bin"
+    return f"install {built or 'Open MPI'} (`apt-get install {package}`)"
 
 
 def refusal(said: str) -> Error | None:

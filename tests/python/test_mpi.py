@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sidestream.core
+from sidestream import mpi
 from sidestream.error import Error
 from sidestream.launch.launcher import find_program
 from sidestream.launch.messages import MessageFilter
@@ -112,3 +113,17 @@ def test_a_session_whose_ranks_do_not_meet_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "the launcher has started 2 ranks, and each is alone" in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("own", "built", "way"),
+    [
+        ("0.1.0+mpich", "MPICH", "`pip install --force-reinstall mpich`"),
+        ("0.1.0", "MPICH", "install MPICH (`apt-get install mpich`)"),
+        ("0.1.0", None, "install Open MPI (`apt-get install openmpi-bin`)"),
+    ],
+)
+def test_a_wheel_is_mended_by_pip(own: str, built: str | None, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mpi, "version", lambda _: own)
+
+    assert mpi.how_to_install(built) == way

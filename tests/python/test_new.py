@@ -246,7 +246,7 @@ def test_what_is_made_passes_the_tests_that_are_named(built: Path, kind: str) ->
     done = called(shlex.split(named[1]), cwd=built)
 
     assert done.returncode == 0, done.stdout[-8000:]
-    assert f"{KINDS[kind]}_1" in done.stdout
+    assert re.search(rf"{KINDS[kind]}_\d", done.stdout)
 
 
 @pytest.mark.slow

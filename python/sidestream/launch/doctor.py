@@ -19,7 +19,7 @@ from typing import Any
 
 from ..error import Error
 from ..machine import available_cores
-from ..mpi import family, refusal
+from ..mpi import family, how_to_install, refusal
 from .launcher import (
     ATTACH,
     FILES,
@@ -94,11 +94,11 @@ def _library() -> Iterator[Finding]:
             "launcher",
             WARNING,
             "there is no `mpirun` beside Python or on the PATH: runs have one rank",
-            _install(built),
+            f"{how_to_install(built)}, or name a launcher with --launcher",
         )
         return
     told = subprocess.run([mpirun, "--version"], capture_output=True, text=True, timeout=START_LIMIT_S).stdout
-    first = (told.splitlines() or [""])[0].strip()
+    first = " ".join(line.strip() for line in told.splitlines()[: 2 if "HYDRA" in told else 1])
     fits = built is None or family(told) in (None, built)
     hint = "" if fits else f"the programs were built for {built}: have its `mpirun` beside Python or first on the PATH"
     yield Finding("launcher", GOOD if fits else BAD, f"{shutil.which(mpirun)}: {first}", hint)
@@ -227,11 +227,6 @@ def _built_for() -> str | None:
         return None
     name.restype = ctypes.c_char_p  # type: ignore[attr-defined]
     return name().decode()
-
-
-def _install(built: str | None) -> str:
-    package = "mpich" if built == "MPICH" else "openmpi-bin"
-    return f"install {built or 'Open MPI'} (`apt-get install {package}`), or name a launcher with --launcher"
 
 
 def _version_of(package: str) -> str | None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from .. import console
 from ..error import Error
 from ..machine import available_cores
+from ..mpi import how_to_install
 
 PROGRAM = "sidestream-run"
 FILES = "sidestream-files"
@@ -122,7 +123,7 @@ def prepare(
         if ranks > 1:
             raise Error(
                 f"{ranks} ranks need an MPI launcher, and `mpirun` was not found",
-                hint="install Open MPI (`apt-get install openmpi-bin`), name a launcher with --launcher, or use -n 1",
+                hint=f"{how_to_install(None)}, name a launcher with --launcher, or use -n 1",
             )
         return Launch(own, environment, direct=True)
     _refuse_small_files()
