@@ -37,9 +37,11 @@ def fake(folder: Path, name: str, text: str) -> str:
 
 
 def test_a_launcher_of_another_mpi_is_bad(tmp_path: Path) -> None:
-    code, seen = found(tmp_path, PATH=fake(tmp_path, "mpirun", "echo HYDRA build details"))
+    told = 'printf "HYDRA build details:\\n    Version:                 4.0.2\\n    CC:         gcc\\n"'
+    code, seen = found(tmp_path, PATH=fake(tmp_path, "mpirun", told))
     assert code == 1
     assert seen["launcher"]["state"] == "bad"
+    assert seen["launcher"]["found"].endswith("/mpirun: HYDRA build details: Version: 4.0.2"), seen["launcher"]["found"]
     assert "the programs were built for Open MPI" in seen["launcher"]["hint"]
 
 

@@ -241,6 +241,22 @@ def test_what_is_not_whole_is_passed_over_and_the_one_before_taken(cluster: Clus
     expect_as_whole(cluster, killed.out)
 
 
+@pytest.mark.parametrize("edit", ["a part left out", *slow("cut")])
+def test_a_note_that_is_not_as_it_was_left_is_passed_over(cluster: Cluster, killed: Killed, edit: str) -> None:
+    note = killed.run / "pending" / f"{killed.staged}.staged"
+    text = note.read_text()
+    note.write_text(text[: len(text) // 2] if edit == "cut" else text.replace(r"\"parts\":[0,1,2]", r"\"parts\":[0,1]"))
+    assert note.read_text() != text
+
+    again = cluster.run(killed.out, "abc", *STAGED, "--restart")
+
+    assert again.returncode == 0, again.stderr
+    assert "the note about what was staged is damaged, or was edited" in again.stderr
+    assert f"{killed.out}/pending/{note.name}" in again.stderr
+    expect_back(killed.run, killed.committed)
+    expect_as_whole(cluster, killed.out)
+
+
 @pytest.mark.parametrize("rank", [1, *slow(0)])
 def test_a_rank_killed_while_it_stages_costs_the_steps_since_the_last_commit(cluster: Cluster, rank: int) -> None:
     out = f"staging_{rank}"
@@ -313,6 +329,7 @@ def test_one_node_is_told_that_it_has_no_partner(cluster: Cluster) -> None:
 REFUSALS = {
     "missing": (("output.checkpoint.stage=/nowhere/at/all",), "there is no folder"),
     "unset": (("output.checkpoint.stage=$NOT_SET_ANYWHERE",), "there is no variable `NOT_SET_ANYWHERE`"),
+    "nameless": (("output.checkpoint.stage=/local/$",), "has a `$` without the name of a variable behind it"),
     "relative": (("output.checkpoint.stage=local",), "is no folder that all nodes know"),
     "asynchronous": (
         ("output.checkpoint.stage=/tmp", "output.checkpoint.asynchronous=true"),

@@ -102,6 +102,15 @@ TEST_F(StageTest, NamesTheNodesOfPartsThatAreGone) {
   }
 }
 
+TEST_F(StageTest, NamesTheHostsWhereNoRankIs) {
+  const io::Stage stage(comm_, own_disk(), folder_ / "run");
+  io::StagedSet set = staged(stage, SampleState(comm_, 1).checkpoint());
+  EXPECT_THAT(stage.unseen_hosts(set), testing::IsEmpty());
+  set.hosts.front() = "left";
+  set.partners.front() = "gone";
+  EXPECT_THAT(stage.unseen_hosts(set), testing::ElementsAre("gone", "left"));
+}
+
 TEST_F(StageTest, IsOneNodeWhereAllSeeTheSameFolder) {
   const io::Stage stage(comm_, folder_.path(), folder_ / "run");
   EXPECT_EQ(stage.nodes(), 1);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,11 @@ void commit(const std::string& path);
 /// What is kept of the staged checkpoint `path`.
 struct StagedNote {
   std::int64_t step = 0;
-  std::string path, text;
+  std::string path;
+  std::optional<std::string> text;  ///< none where the note is not as it was left
 };
 std::string staged_note_path(const std::string& path);
-/// Leaves a note, at once and durably; or removes it, if it is there. Local.
+/// Leaves a note of one line, at once and durably; or removes it, if it is there. Local.
 void write_staged_note(const std::string& path, const std::string& text);
 void remove_staged_note(const std::string& path);
 /// All notes in the run `folder` of checkpoints newer than `step`, the newest first. Local.

@@ -54,6 +54,8 @@ class Stage {
 
   /// Whether a run in the present folder staged it, rather than one that was moved or copied here.
   bool is_own(const StagedSet& set) const;
+  /// Hosts on which parts or copies lie and no rank of this job is.
+  std::vector<std::string> unseen_hosts(const StagedSet& set) const;
   /// Removes a set of this run that nobody reads any more, as far as that can be. Local.
   void remove(const StagedSet& set) const;
   /// Removes all of this run. Collective.

@@ -63,7 +63,7 @@ class Staged:
 def staged_in(run: Path) -> Iterator[Staged]:
     """The newest first."""
     for note in sorted(run.glob(f"pending/[!.]*{NOTE}"), reverse=True):
-        told = json.loads(json.loads(note.read_text())["set"])
+        told = json.loads(json.loads(note.read_text().splitlines()[0])["set"])
         yield Staged(note.name.removesuffix(NOTE), told["name"], tuple(told["parts"]))
 
 

@@ -98,7 +98,7 @@ def _library() -> Iterator[Finding]:
         )
         return
     told = subprocess.run([mpirun, "--version"], capture_output=True, text=True, timeout=START_LIMIT_S).stdout
-    first = " ".join(line.strip() for line in told.splitlines()[: 2 if "HYDRA" in told else 1])
+    first = " ".join(" ".join(told.splitlines()[: 2 if "HYDRA" in told else 1]).split())
     fits = built is None or family(told) in (None, built)
     hint = "" if fits else f"the programs were built for {built}: have its `mpirun` beside Python or first on the PATH"
     yield Finding("launcher", GOOD if fits else BAD, f"{shutil.which(mpirun)}: {first}", hint)

@@ -1,11 +1,15 @@
 #include "sidestream/io/pending.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 
+#include "io/disk/checksum.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/atomic_file.hpp"
 #include "sidestream/io/format.hpp"
@@ -23,6 +27,16 @@ constexpr const char* note_suffix = ".staged";
 void remove_if_empty(const fs::path& folder) {
   std::error_code ignored;
   fs::remove(folder, ignored);
+}
+
+// A note ends with the line of its checksum.
+std::string sealed(const std::string& text) {
+  return fmt::format("{}\n{:016x}\n", text, checksum_of(std::as_bytes(std::span(text))));
+}
+
+std::optional<std::string> unsealed(const std::string& note) {
+  const std::string text = note.substr(0, note.find('\n'));
+  return sealed(text) == note ? std::optional(text) : std::nullopt;
 }
 
 // Not the folders above it: a run folder that somebody has removed is not made again.
@@ -87,7 +101,7 @@ std::string staged_note_path(const std::string& path) {
 void write_staged_note(const std::string& path, const std::string& text) {
   const fs::path note = staged_note_path(path), folder = note.parent_path();
   make_one_folder(folder);
-  write_file_atomically(note.string(), text);
+  write_file_atomically(note.string(), sealed(text));
   sync_folder(folder.parent_path().string());  // nothing else brings the new folder to the disk
 }
 
@@ -109,7 +123,8 @@ std::vector<StagedNote> staged_notes_in(const std::string& folder, std::int64_t 
     for (const Format& format : formats())
       if (const auto of = format.checkpoint ? format.checkpoint->step_of(own) : std::nullopt; of && *of > step) {
         constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
-        notes.push_back({*of, (fs::path(folder) / own).string(), read_text(entry->path().string(), most_bytes)});
+        notes.push_back(
+            {*of, (fs::path(folder) / own).string(), unsealed(read_text(entry->path().string(), most_bytes))});
         break;
       }
   }

@@ -256,6 +256,13 @@ class Stage::Impl {
 
   // A folder of another name may be that of another run, of which this one is a copy.
   bool is_own(const StagedSet& set) const { return set.run == fs::path(folder_).filename(); }
+  std::vector<std::string> unseen_hosts(const StagedSet& set) const {
+    std::set<std::string> unseen(set.hosts.begin(), set.hosts.end());
+    unseen.insert(set.partners.begin(), set.partners.end());
+    unseen.erase("");
+    for (const std::string& host : hosts_) unseen.erase(host);
+    return {unseen.begin(), unseen.end()};
+  }
   void remove(const StagedSet& set) const {
     if (is_own(set)) remove_quietly(folder_of(set));
   }
@@ -349,6 +356,9 @@ CarriedContent Stage::open(const comm::Communicator& comm, const StagedSet& set,
 bool Stage::is_own(const StagedSet& set) const {
   return impl_->is_own(set);
 }
+std::vector<std::string> Stage::unseen_hosts(const StagedSet& set) const {
+  return impl_->unseen_hosts(set);
+}
 void Stage::remove(const StagedSet& set) const {
   impl_->remove(set);
 }
@@ -377,7 +387,10 @@ std::string with_environment(const std::string& text, const std::string& where) 
     std::size_t end = at + 1;
     while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) ++end;
     const std::string name = text.substr(at + 1, end - at - 1);
-    const char* const value = name.empty() ? nullptr : std::getenv(name.c_str());
+    if (name.empty())
+      throw core::Error(fmt::format("\"{}\" has a `$` without the name of a variable behind it", text), where,
+                        "name a variable of the environment: stage = \"$TMPDIR\"");
+    const char* const value = std::getenv(name.c_str());
     if (value == nullptr)
       throw core::Error(fmt::format("there is no variable `{}` in the environment on {}", name, core::host_name()),
                         where, "set it on all nodes, or name the folder itself");

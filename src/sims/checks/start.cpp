@@ -111,7 +111,7 @@ void check_start(const RunConfig& config, const std::string& folder, const RunSt
     const auto staged = io::staged_notes_in(folder, generations.empty() ? -1 : generations.front().step);
     if (generations.empty() && staged.empty()) throw no_checkpoint(folder, "");
     for (const io::StagedNote& note : staged)
-      require_same_physics(config, physics_in_note(note.text), note.path, start.allowed_changes);
+      require_same_physics(config, physics_in_note(note), note.path, start.allowed_changes);
     require_same_physics(config, generations, start.allowed_changes);
     for (const io::Generation& generation : generations)
       if (const auto moment = moment_of(generation.path)) {

@@ -1,6 +1,7 @@
 #include "sims/run/staging.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -10,7 +11,6 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/carried_content.hpp"
 #include "sidestream/io/generations.hpp"
-#include "sidestream/io/pending.hpp"
 
 namespace sidestream::sims {
 
@@ -42,11 +42,12 @@ std::vector<io::StagedNote> notes_of_newer(const comm::Communicator& compute, co
   compute.agree_on([&] {
     if (compute.rank() != 0) return;
     for (const io::StagedNote& note : io::staged_notes_in(folder, newest_step(folder)))
-      all.push_back({note.step, note.path, note.text});
+      all.push_back({note.step, note.path, note.text ? nlohmann::json(*note.text) : nlohmann::json()});
   });
   std::vector<io::StagedNote> notes;
   for (const nlohmann::json& note : nlohmann::json::parse(compute.broadcast(all.dump())))
-    notes.push_back({note.at(0), note.at(1), note.at(2)});
+    notes.push_back(
+        {note.at(0), note.at(1), note.at(2).is_null() ? std::nullopt : std::optional<std::string>(note.at(2))});
   return notes;
 }
 
@@ -75,7 +76,10 @@ Found found_whole(const comm::Communicator& compute, const std::string& folder, 
   io::StagedSet set;
   std::string stage_folder;
   compute.agree_on([&] {
-    const nlohmann::json text = nlohmann::json::parse(note.text);
+    if (!note.text)
+      throw core::Error("the note about what was staged is damaged, or was edited", io::staged_note_path(note.path),
+                        "remove it: the run goes on from the checkpoint before");
+    const nlohmann::json text = nlohmann::json::parse(*note.text);
     set = io::StagedSet::from_text(text.at("set"));
     const std::string where = text.at("stage");
     stage_folder = io::with_environment(where, folder);
@@ -140,12 +144,9 @@ std::string note_of(const OutputConfig& output, const io::StagedSet& set, const 
   return nlohmann::json{{"stage", output.stage}, {"set", set.to_text()}, {"physics", physics}}.dump();
 }
 
-std::map<std::string, std::string> physics_in_note(const std::string& note) {
-  try {
-    return nlohmann::json::parse(nlohmann::json::parse(note).at("physics").get<std::string>());
-  } catch (const nlohmann::json::exception&) {
-    return {};
-  }
+std::map<std::string, std::string> physics_in_note(const io::StagedNote& note) {
+  if (!note.text) return {};
+  return nlohmann::json::parse(nlohmann::json::parse(*note.text).at("physics").get<std::string>());
 }
 
 void commit_staged(const comm::Communicator& compute, const RunConfig& config, const std::string& folder,
@@ -170,6 +171,9 @@ void commit_staged(const comm::Communicator& compute, const RunConfig& config, c
     }
     log.write("staged_committed", {{"step", note.step}, {"path", note.path}});
     say(fmt::format("committed the checkpoint {}, which was staged", note.path));
+    if (const std::vector<std::string> hosts = found->stage.unseen_hosts(found->set); !hosts.empty())
+      say(fmt::format("parts of it stay on nodes where no rank is: {}, in the folder \"{}\" of the stage",
+                      fmt::join(hosts, ", "), found->set.run));
     if (!found->stage.is_own(found->set))
       say(fmt::format("it was staged while the run had another folder: the parts stay on the nodes, in \"{}\"",
                       found->set.run));

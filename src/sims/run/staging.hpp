@@ -7,6 +7,7 @@
 
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/event_log.hpp"
+#include "sidestream/io/pending.hpp"
 #include "sidestream/io/stage.hpp"
 #include "sidestream/sims/run.hpp"
 
@@ -36,7 +37,7 @@ class Staging {
 /// What a note says of a staged checkpoint.
 std::string note_of(const OutputConfig& output, const io::StagedSet& set, const std::string& physics);
 /// The physics in a note.
-std::map<std::string, std::string> physics_in_note(const std::string& note);
+std::map<std::string, std::string> physics_in_note(const io::StagedNote& note);
 
 /// Writes and commits the newest checkpoint of a run that was staged, is newer than the newest that was committed, and
 /// is whole. Throws core::Error on all ranks where that one cannot be written: nothing is lost then. Collective on the
