@@ -325,6 +325,17 @@ def test_a_deadline_that_could_end_the_program_is_refused(tmp_path: Path) -> Non
     assert "a task with a deadline could end the program" in done.stdout
 
 
+def test_threads_are_refused_where_mpi_does_not_allow_them(together: Path, tmp_path: Path) -> None:
+    """`MPI_Init` gives one thread, which is all that the program has asked for."""
+    (tmp_path / "tasks.toml").write_text(TASKS + 'transport = "async"\n')
+    done = launch(tmp_path, 2, together)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("several threads may call at a time (MPI_THREAD_MULTIPLE)") >= 2
+    assert "key `task.slice.transport`" in done.stdout
+    assert done.stdout.count("end\n") == 2
+    assert not (tmp_path / "run" / "results").exists()
+
+
 OLDER = """
   open_run("run");
   describe();

@@ -87,6 +87,21 @@ scalars = ["dye"]
 [output]
 checkpoint = {{{{ format = "sidestream", every = {STEPS} }}}}
 """
+FOREST = """
+[heating]
+uv_background = "onorbe17_middle"
+
+[task.flux]
+analysis = "flux"
+mean_flux = "0.4"
+every = 1
+
+[task.skewers]
+analysis = "flux_skewers"
+optical_depth = "voigt"
+number = 9
+every = 1
+"""
 AWKWARD = "cells = [34, 34, 34]\nblock = 17"  # transforms with a large prime factor
 
 
@@ -103,7 +118,7 @@ def instruction_set(run: Path) -> str:
 
 
 def universe(folder: Path) -> str:
-    return STARTS["nested"](folder) + TASKS
+    return STARTS["nested"](folder) + FOREST + TASKS
 
 
 def awkward(folder: Path) -> str:

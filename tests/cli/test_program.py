@@ -259,6 +259,26 @@ def test_check_tells_ranks_and_memory_and_starts_nothing(place: Path) -> None:
     assert not (place / "checked").exists()
 
 
+@pytest.mark.parametrize("simulation", ["sedov", "cosmology"])
+def test_check_tells_the_memory_that_a_run_takes(simulation: str, tmp_path: Path) -> None:
+    """Beside what a program takes with hardly a cell."""
+    text = f'simulation = "{simulation}"\n[mesh]\nblock = 16\n[run]\nmax_steps = 1\n'
+    if simulation == "cosmology":
+        text += '[cosmology]\nbox = "10 Mpc"\nz_start = 50\nz_end = 20\npower = "eisenstein-hu"\n'
+    (tmp_path / "box.toml").write_text(text)
+    taken, told = [], []
+    for cells in (16, 64):
+        words = ("box.toml", "--set", f"mesh.cells=[{cells},{cells},{cells}]")
+        done = program(tmp_path, 1, *words, "--quiet", "--out", f"of{cells}")
+        assert done.returncode == 0, done.stderr
+        taken.append(sidestream.open(tmp_path / f"of{cells}").events.last("run_end")["peak_memory_mb"])
+        checked = program(tmp_path, 1, *words, "--check", "--json")
+        told.append(json.loads(checked.stdout)["memory_bytes"] / 2**20)
+
+    assert told[1] > 40
+    assert 0.6 < (taken[1] - taken[0]) / (told[1] - told[0]) < 1.4
+
+
 def test_check_refuses_a_mesh_that_has_more_blocks_than_it_may_have(tmp_path: Path) -> None:
     (tmp_path / "blast.toml").write_text(
         'simulation = "sedov"\n[mesh]\ncells = [64, 64, 64]\nblock = 16\n[amr]\nmax_level = 2\nmax_blocks = 60\n'

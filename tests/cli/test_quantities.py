@@ -228,6 +228,10 @@ def test_a_checkpoint_of_flash_has_what_its_readers_look_for(blast: Path) -> Non
     kinetic = 0.5 * sum(np.asarray(cells["flash", f"vel{axis}"]) ** 2 for axis in "xyz")
     ener, eint = (np.asarray(cells["flash", name]) for name in ("ener", "eint"))
     np.testing.assert_allclose(ener, eint + kinetic, rtol=1e-6)
+    pressure, total, internal = (np.asarray(cells["flash", name]) for name in ("pres", "rhoe", "rhei"))
+    np.testing.assert_allclose(pressure, (dataset.gamma - 1.0) * density * eint, rtol=1e-14)
+    np.testing.assert_allclose(density * ener, total, rtol=1e-14)
+    np.testing.assert_allclose(density * eint, internal, rtol=1e-14)
 
 
 @pytest.mark.parametrize(

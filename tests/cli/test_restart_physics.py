@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import sidestream
 from calls import Done, program
 from configs import universe
 
@@ -117,6 +120,29 @@ def test_a_change_that_is_allowed_goes_on_and_is_kept(place: Path) -> None:
 
     assert allowed.returncode == 0, allowed.stderr
     assert "`cosmology.sigma8` is 0.7 in the checkpoint" in again.stderr
+
+
+KEPT = Path(__file__).parents[1] / "data" / "chk00050.hdf5_chk"
+
+
+def test_a_checkpoint_of_long_ago_is_gone_on_from(tmp_path: Path) -> None:
+    """It was written by a version that kept fewer numbers of the state."""
+    (tmp_path / "old").mkdir()
+    shutil.copy(KEPT, tmp_path / "old")
+    text = SOD.replace("[64, 1, 1]", "[16, 8, 1]").replace("block = 16", "block = 8").replace("= 4", "= 52")
+    (tmp_path / "old.toml").write_text(text + "[sod]\nend = 2.0\n")
+
+    done = restart(tmp_path, "old", "old")
+
+    assert done.returncode == 0, done.stderr
+    before, after = (sidestream.open(path) for path in (KEPT, tmp_path / "old" / "chk00052.hdf5_chk"))
+    assert after.attrs["step"] == 52
+    assert after.attrs["time"] > before.attrs["time"]
+    for start in ("mass_start", "energy_start"):
+        assert after.describe()["attributes"][start] == before.describe()["attributes"][start]
+    for name in ("density", "rho_E"):
+        assert float(after[name].sum()) == pytest.approx(float(before[name].sum()), rel=0.02)
+        assert not np.array_equal(after[name], before[name])
 
 
 def test_an_allowed_change_of_nothing_is_refused_with_the_keys_there_are(place: Path) -> None:

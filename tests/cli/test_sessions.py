@@ -34,8 +34,8 @@ def heights() -> np.ndarray:
     return np.random.default_rng(7).uniform(1.0, 2.0, SHAPE)
 
 
-def run_with(folder: Path, array: Any, name: str, **mesh: Any) -> dict[str, dict[str, bytes]]:
-    with opened(folder, name=name) as run:
+def run_with(folder: Path, array: Any, name: str, text: str = SLICE, **mesh: Any) -> dict[str, dict[str, bytes]]:
+    with opened(folder, text, name) as run:
         run.mesh(SHAPE, **mesh)
         run.field("height", array)
         run.begin()
@@ -44,9 +44,14 @@ def run_with(folder: Path, array: Any, name: str, **mesh: Any) -> dict[str, dict
     return results(folder / name)
 
 
-def test_arrays_of_any_order_type_and_rim_are_the_same_numbers(tmp_path: Path) -> None:
+FILE = '[output]\nplotfile = { format = "raw", every = 1, precision = "double" }\n'
+
+
+@pytest.mark.parametrize("transport", ["in-situ", "async"])
+def test_arrays_of_any_order_type_and_rim_are_the_same_numbers(transport: str, tmp_path: Path) -> None:
+    text = SLICE + f'position = 0.4\ntransport = "{transport}"\n' + FILE
     values = np.round(64.0 * heights())
-    expected = run_with(tmp_path, values, "plain")
+    expected = run_with(tmp_path, values, "plain", text)
     assert len(expected) == 2
     rim = np.full(tuple(n + 4 for n in SHAPE), np.nan)
     rim[2:-2, 2:-2, 2:-2] = values
@@ -65,7 +70,9 @@ def test_arrays_of_any_order_type_and_rim_are_the_same_numbers(tmp_path: Path) -
         ),
     }
     for name, (array, mesh) in arrays.items():
-        assert run_with(tmp_path, array, name, **mesh) == expected, name
+        assert run_with(tmp_path, array, name, text, **mesh) == expected, name
+        written = sidestream.open(tmp_path / name / "plt00001.raw").covering_grid("height")
+        np.testing.assert_array_equal(written, values, err_msg=name)
 
 
 def test_finer_blocks_hide_what_they_cover_and_yt_sees_the_same_cells(tmp_path: Path) -> None:

@@ -85,8 +85,9 @@ def times(place: Path) -> list[float]:
 def tasks(peaks: list[float]) -> str:
     # Below the pressure of step 10: false at first, true from the step on at which the peak has come down.
     limit = repr(peaks[10])
+    files = f'plotfile = {{ format = "nyx", when = "max(pressure) < {limit}" }}'
     return (
-        BLAST
+        BLAST.replace("[output]", f"[output]\n{files}")
         + f"""
 [task.start]
 analysis = "slice"
@@ -109,6 +110,13 @@ only_if = "max(pressure) < {limit} or step == 3"
 analysis = "slice"
 every = 6
 when = "max(pressure) < {limit}"
+
+[task.written]
+write = "plotfile"
+format = "raw"
+variables = ["pressure"]
+every = 3
+only_if = "max(pressure) < {limit} or step == 3"
 """
     )
 
@@ -125,9 +133,17 @@ def expected(peaks: list[float]) -> dict[str, list[int]]:
     }
 
 
+def files_of(run: Path) -> dict[str, list[int]]:
+    """The steps at which plot files were written, for the run and by a task."""
+    return {
+        name: sorted(int(path.name.split(".")[0].removeprefix("plt")) for path in folder.glob("plt*"))
+        for name, folder in (("run", run), ("written", run / "written"))
+    }
+
+
 def steps_of(run: Path) -> dict[str, list[int]]:
     opened = sidestream.open(run)
-    return {task: list(opened.steps(task)) for task in opened.tasks if task != "all"}
+    return {task: list(opened.steps(task)) for task in opened.tasks if task not in ("all", "written")}
 
 
 @pytest.mark.parametrize(("ranks", "transport"), [(1, "in-situ"), (3, "in-situ"), (2, "in-transit"), (3, "in-transit")])
@@ -144,6 +160,7 @@ def test_conditions_start_and_end_are_due_alike_on_any_ranks(
 
     assert len(expected(peaks)["fall"]) >= 1
     assert steps_of(place / out) == expected(peaks)
+    assert files_of(place / out) == {"run": expected(peaks)["fall"], "written": expected(peaks)["some"]}
 
 
 @pytest.mark.parametrize("cut", [5, 10, 15])
@@ -156,6 +173,7 @@ def test_a_restart_is_due_where_the_run_would_have_been(place: Path, peaks: list
     found = steps_of(place / out)
     assert found.pop("end") == [cut, len(peaks) - 1]  # `max_steps` ends a run
     assert found == {task: steps for task, steps in expected(peaks).items() if task != "end"}
+    assert files_of(place / out) == {"run": expected(peaks)["fall"], "written": expected(peaks)["some"]}
 
 
 def test_a_run_lands_on_times(place: Path, times: list[float]) -> None:

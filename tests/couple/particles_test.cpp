@@ -63,10 +63,13 @@ class ParticleTransport : public SessionTest {
     snapshot.add_species({mesh::dark_matter, particles.size() == 0 ? nullptr : &particles});
     return snapshot;
   }
-  std::vector<TaskTotals> run_with_particles(CouplingConfig config, std::int64_t steps, bool is_refined) {
-    return run(std::move(config), steps, [this, is_refined](const comm::Communicator& group, std::int64_t step) {
+  auto snapshots(bool is_refined) {
+    return [this, is_refined](const comm::Communicator& group, std::int64_t step) {
       return with_particles(is_refined ? refined_snapshot_of(group, step) : snapshot_of(group, step), group);
-    });
+    };
+  }
+  std::vector<TaskTotals> run_with_particles(CouplingConfig config, std::int64_t steps, bool is_refined) {
+    return run(std::move(config), steps, snapshots(is_refined));
   }
   static std::int64_t particles_on(const std::vector<mesh::Layout>& levels) {
     std::int64_t count = 0;
@@ -122,10 +125,13 @@ TEST_F(ParticleTransport, AFullQueueAndAMeshThatChangesLoseNoParticle) {
       CouplingConfig config = config_of({task_of(name, sums({"density"}), transport)}, 1);
       config.queue_bytes = 8.0 * field_bytes + 2e4 * bytes_of_particle;
       config.when_full = &policy;
-      const auto totals = run_with_particles(std::move(config), steps, true);
+      const bool waits = policy.otherwise == PolicyEntry::Otherwise::wait;
+      const auto totals = waits ? run_with_particles(std::move(config), steps, true)
+                                : run_behind_a_gate(std::move(config), transport, steps, snapshots(true));
 
       expect_equal_results(name, steps, [&](std::int64_t step) { return has_result(name, step); });
       if (world_.rank() != 0) continue;
+      EXPECT_TRUE(waits || turned_away(name, totals.at(0)) > 0) << name;
       EXPECT_EQ(totals.at(0).count + totals.at(0).dropped, steps) << name;
       EXPECT_EQ(totals.at(0).failed, 0);
       if (policy.otherwise != PolicyEntry::Otherwise::leave_out) {

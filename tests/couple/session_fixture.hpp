@@ -198,6 +198,41 @@ class SessionTest : public testing::Test {
     return totals;
   }
 
+  /// The same, where the queue fills: while step 0 is at work, a task beside the others waits there until all steps are
+  /// published. Not for policies that wait for room.
+  std::vector<TaskTotals> run_behind_a_gate(
+      CouplingConfig config, const std::string& transport, std::int64_t steps,
+      const std::function<mesh::Snapshot(const comm::Communicator&, std::int64_t)>& snapshot) {
+    Gate gate(world_, transport == "async" ? world_.size() : world_.size() - config.sidecars);
+    const auto stop = [&](const comm::Communicator& group, const mesh::Snapshot& at) {
+      if (at.moment.step == 0) gate.enter(group);
+    };
+    config.tasks.push_back(task_of("gate", std::make_shared<test::Told>(stop, std::vector<std::string>{}), transport));
+    Session session = start(std::move(config));
+    std::vector<TaskTotals> totals;
+    if (session.computes()) {
+      for (std::int64_t step = 0; step < steps; ++step) {
+        session.progress();
+        session.publish(snapshot(session.compute_group(), step));
+        if (step == 0) gate.wait_until_entered(session.compute_group());
+      }
+      gate.open(session.compute_group());
+      totals = session.finish();
+    } else {
+      session.serve();
+    }
+    world_.barrier();
+    return totals;
+  }
+
+  /// Of the publishes of a task, those that were not sent and analysed elsewhere.
+  std::int64_t turned_away(const std::string& task, const TaskTotals& totals) const {
+    std::int64_t count = totals.dropped;
+    for (const nlohmann::json& event : events("compute", "publish"))
+      count += event.at("task") == task && (event.at("action") == "in-situ" || event.at("action") == "stored");
+    return count;
+  }
+
   /// Does what tasks of the transport `file` left for later, on so many of the ranks.
   std::vector<TaskTotals> analyze_stored(const CouplingConfig& config, int ranks) {
     std::vector<TaskTotals> totals;

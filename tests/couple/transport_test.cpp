@@ -56,9 +56,12 @@ TEST_F(Transports, AMeshThatChangesWhileTheQueueIsFullChangesNoResult) {
       CouplingConfig config = config_of({task_of(name, digest(), transport)}, 1);
       config.queue_bytes = 2 * 8.0 * field_bytes;  // two fields of the finest step
       config.when_full = &policy;
-      const auto totals = run(std::move(config), steps, refined_snapshot_of);
+      const bool waits = policy.otherwise == PolicyEntry::Otherwise::wait;
+      const auto totals = waits ? run(std::move(config), steps, refined_snapshot_of)
+                                : run_behind_a_gate(std::move(config), transport, steps, refined_snapshot_of);
       if (world_.rank() != 0) continue;
 
+      EXPECT_TRUE(waits || turned_away(name, totals.at(0)) > 0) << name;
       std::int64_t found = 0;
       for (std::int64_t step = 0; step < steps; ++step) {
         if (!has_result(name, step)) continue;

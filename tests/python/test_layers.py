@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -109,3 +111,26 @@ def test_the_tables_are_in_order_and_whole(
     (repository / "layers.toml").write_text(TABLES.replace(line, other))
 
     assert f"layers.toml: {found}" in check.violations(repository)
+
+
+HEAVY = re.compile(r"#\s*include <(nlohmann/json\.hpp|spdlog/|toml|CLI/|hdf5|pnetcdf|zmq|fftw)")
+# Who steers has values of JSON in hand.
+STEERING = {f"couple/{name}.hpp" for name in ("knob", "replay", "steering", "steering_desk")}
+MOST_FILES = 25
+
+
+def test_public_headers_include_no_heavy_ones() -> None:
+    folder = ROOT / "include" / "sidestream"
+    headers = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.hpp")}
+
+    assert len(headers) > 100
+    assert {name for name, text in headers.items() if HEAVY.search(text)} == STEERING
+
+
+def test_no_folder_has_many_files() -> None:
+    files = [path for name in ("src", "include", "python/sidestream") for path in (ROOT / name).rglob("*.?pp")]
+    files += (ROOT / "python" / "sidestream").rglob("*.py")
+    folders = Counter(path.parent for path in files)
+
+    assert len(folders) > 80
+    assert {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > MOST_FILES} == {}
