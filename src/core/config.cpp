@@ -44,6 +44,14 @@ std::int64_t whole_number(const TomlValue& value, const std::string& where) {
   return number;
 }
 
+// Names of tables become those of files, folders and arrays.
+void require_short(const std::string& name, const std::string& place) {
+  constexpr std::size_t longest_name = 128;
+  if (name.size() > longest_name)
+    throw Error(fmt::format("the name `{}...` has {} bytes", name.substr(0, 40), name.size()), place,
+                fmt::format("{} are the most", longest_name));
+}
+
 Node converted(const TomlValue& value, const std::string& key, const std::string& source);
 
 Node::Members converted_members(const TomlValue& value, const std::string& key, const std::string& source) {
@@ -53,7 +61,10 @@ Node::Members converted_members(const TomlValue& value, const std::string& key, 
     return std::pair(position(*a.second), a.first) < std::pair(position(*b.second), b.first);
   });
   Node::Members members;
-  for (const auto& [name, member] : ordered) members.emplace_back(name, converted(*member, joined(key, name), source));
+  for (const auto& [name, member] : ordered) {
+    require_short(name, source);
+    members.emplace_back(name, converted(*member, joined(key, name), source));
+  }
   return members;
 }
 
@@ -279,6 +290,7 @@ void override_key(Node& root, const std::string& assignment) {
     const auto dot = key.find('.', begin);
     const std::string name = key.substr(begin, dot - begin);
     if (name.empty()) throw Error("an override names its key as table.key", source, "such as --set mesh.block=16");
+    require_short(name, "--set");
     path = joined(path, name);
     if (dot == std::string::npos) {
       table->set(name, moved_to(value, path, source));

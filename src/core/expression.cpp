@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -111,7 +112,8 @@ class Parser {
     for (const Expression* part : {&left, &right})
       if (part->is_truth)
         fail(part->column, fmt::format("`{}` takes numbers, and this is true or false", with.sign),
-             "join two comparisons with `and`");
+             is_truth ? "join two comparisons with `and`"
+                      : "join comparisons with `and`; in a quantity `where(a > b, 1, 0)` is a number");
     Expression all{
         .kind = NodeKind::operation, .is_truth = is_truth, .column = left.column, .operation = with.operation};
     all.parts = {std::move(left), std::move(right)};
@@ -205,10 +207,23 @@ class Parser {
   int depth_ = 0;
 };
 
+// Of a long text what is near a column.
+std::string around(const std::string& text, std::size_t column) {
+  constexpr std::size_t shown = 160;
+  if (text.size() <= shown) return text;
+  const auto is_inside_a_letter = [&](std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u;
+  };
+  std::size_t begin = std::min(column - std::min(column, shown / 2), text.size() - shown), end = begin + shown;
+  while (is_inside_a_letter(begin)) ++begin;
+  while (is_inside_a_letter(end)) ++end;
+  return fmt::format("{}{}{}", begin > 0 ? "..." : "", text.substr(begin, end - begin), end < text.size() ? "..." : "");
+}
+
 }  // namespace
 
 std::string Source::place(std::size_t column) const {
-  return fmt::format("{}{}column {} of `{}`", where, where.empty() ? "" : ", ", column, text);
+  return fmt::format("{}{}column {} of `{}`", where, where.empty() ? "" : ", ", column, around(text, column));
 }
 
 Expression parse(const Source& source) {

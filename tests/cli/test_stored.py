@@ -100,6 +100,32 @@ def test_results_are_those_of_in_situ_on_other_ranks(runs: tuple[Path, Path], st
     assert results(stored) == results(runs[1])
 
 
+FLOW = """simulation = "turbulence"
+[mesh]
+cells = [8, 8, 8]
+block = 8
+[run]
+max_steps = 1
+[task.plane]
+analysis = "slice"
+grid = "space"
+fields = ["vorticity_magnitude"]
+at_end = true
+transport = "in-situ"
+"""
+
+
+def test_quantities_without_a_unit_have_none_in_the_results(tmp_path: Path) -> None:
+    (tmp_path / "box.toml").write_text(FLOW)
+    at_once = run(tmp_path, "at_once", 1)
+    stored = run(tmp_path, "stored", 1, "--set", "task.plane.transport=file")
+
+    assert analyze_later(stored, 1).returncode == 0
+
+    assert len(results(at_once)) == 1
+    assert results(stored) == results(at_once)
+
+
 def test_the_report_and_the_bill_tell_of_it(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["analyze", str(stored), "-n", "1"]) == 0
 

@@ -110,6 +110,15 @@ TEST(Config, WhatIsNestedTooDeepIsRefusedWithItsLine) {
   EXPECT_THROW(override_key(root, repeated("a.", 100000) + "a=1"), Error);
 }
 
+TEST(Config, ANameThatNoFileCanHaveIsRefused) {
+  Node root = parse_toml("", "run.toml");
+  for (const std::string written : {"[task.", "[quantity.", "[tracers."}) {
+    EXPECT_NO_THROW(parse_toml(written + std::string(128, 'a') + "]", "run.toml"));
+    EXPECT_THAT(error_of(written + std::string(129, 'a') + "]").message(), HasSubstr("has 129 bytes"));
+  }
+  EXPECT_THROW(override_key(root, "task." + std::string(129, 'a') + ".every=1"), Error);
+}
+
 TEST(Config, BracketsAndDotsInTextNestNothing) {
   const std::string many(1000, '['), dots(1000, '.');
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
 import pytest
+import xarray
 
 import oracles
 import sidestream
@@ -213,6 +215,26 @@ def test_views_of_a_larger_array_are_read_right() -> None:
     halos = sidestream.halos(large[::2, ::2, 2:18:2], 8.0, 10.0, 20.0)
 
     np.testing.assert_array_equal(halos["id"], sidestream.halos(oracles.formula_field(8), 8.0, 10.0, 20.0)["id"])
+
+
+def of_memory(array: np.ndarray, axes: tuple[int, int, int], flips: tuple[int, ...]) -> np.ndarray:
+    """The same array with its axes in another order in memory, and some backwards."""
+    return np.flip(np.flip(array, flips).transpose(axes).copy().transpose(np.argsort(axes)), flips)
+
+
+@pytest.mark.parametrize("connectivity", CONNECTIVITIES)
+def test_equal_cells_are_told_apart_by_their_places_and_not_by_memory(connectivity: int) -> None:
+    field = 1.0 + (np.random.default_rng(2).random((12, 12, 12)) > 0.93)
+    find = functools.partial(sidestream.halos, box_size=10.0, t_boundary=1.5, t_halo=1.5, connectivity=connectivity)
+    expected = find(field)
+    assert expected.sizes["halo"] > 10
+
+    backwards = [(0,), (1,), (2,), (0, 1)]
+    for view in [*(of_memory(field, (0, 1, 2), flips) for flips in backwards), of_memory(field, (1, 0, 2), ())]:
+        assert (view == field).all()
+        xarray.testing.assert_identical(find(view), expected)
+    same = np.broadcast_to(field[:1], field.shape)
+    xarray.testing.assert_identical(find(same), find(same.copy()))
 
 
 def test_a_field_below_the_threshold_has_no_halos() -> None:

@@ -1,6 +1,7 @@
 #include "analysis/merge_tree/steepest_ascent.hpp"
 
 #include <array>
+#include <tuple>
 
 #include "analysis/at.hpp"
 
@@ -18,7 +19,8 @@ class RowMasks {
     const auto view = runs.field().view(block);
     for (std::size_t bit = 0; bit < link.offsets().size(); ++bit) {
       const Int3 o = link.offsets()[bit];
-      steps_.push_back(o.z * view.stride_z() + o.y * view.stride_y() + o.x);
+      steps_.push_back(
+          {o.z * view.stride_z() + o.y * view.stride_y() + o.x, std::tuple(o.z, o.y, o.x) < std::tuple(0, 0, 0)});
     }
   }
 
@@ -30,7 +32,8 @@ class RowMasks {
       if (z + o.z < box_.lo.z || z + o.z >= box_.hi.z || y + o.y < box_.lo.y || y + o.y >= box_.hi.y) continue;
       const std::int32_t begin = std::max(run.begin, box_.lo.x - o.x), end = std::min(run.end, box_.hi.x - o.x);
       if (begin >= end) continue;
-      compare(row + begin, row + begin + steps_[bit], end - begin, steps_[bit] < 0, static_cast<int>(bit),
+      const auto [in_memory, is_before] = steps_[bit];
+      compare(row + begin, row + begin + in_memory, end - begin, is_before, static_cast<int>(bit),
               masks_.data() + (begin - run.begin));
     }
     return masks_;
@@ -52,7 +55,11 @@ class RowMasks {
   const Runs& runs_;
   mesh::Box box_;
   const Link& link_;
-  std::vector<std::ptrdiff_t> steps_;
+  struct Step {
+    std::ptrdiff_t in_memory = 0;
+    bool is_before = false;  // by index, wherever it lies in memory
+  };
+  std::vector<Step> steps_;
   std::vector<Link::Mask> masks_;
 };
 

@@ -43,7 +43,7 @@ void add(const mesh::Snapshot& snapshot, const Variable& variable, FileKind kind
   const auto& [name, unit, meaning, is_state, is_of_parts] = *variable.quantity;
   const mesh::Snapshot::Stored& stored = snapshot.stored(name);
   const bool is_stored = !stored.levels.empty() && !has_leaves_alone(snapshot);
-  const bool has_unit = unit != "1" && !(is_stored && variable.is_state);
+  const bool has_unit = !(is_stored && variable.is_state);
   mesh::Quantity in_file{kind == FileKind::stored_snapshot ? name : file_name_of(name), has_unit ? unit : ""};
   core::require(!state.has(in_file.name), "each variable of a file has a name of its own");
   if (is_stored)

@@ -159,7 +159,7 @@ mesh::Snapshot state_of(const std::shared_ptr<const Source>& source, int rank) {
   state.rank = rank;
   for (const mesh::Quantity& field : file.fields)
     state.add({.name = file.kind == FileKind::stored_snapshot ? field.name : quantity_of(field.name),
-               .unit = field.unit.empty() ? "1" : field.unit,
+               .unit = field.unit,
                .is_state = file.kind == FileKind::checkpoint},
               [source, name = field.name](int level) { return source->read(name, level); });
   std::size_t number = 0;
