@@ -9,7 +9,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAM = re.compile(
-    r"(?:make|mpicc|sidestream(?:-\w+)?|mpirun|python|cmake|ctest|pip|source|tools/\S+|examples/\S+\.sh)(?: |$)"
+    r"(?:make|mpicc|sidestream(?:-\w+)?|mpirun|python|pytest|cmake|ctest|pip|source|export|sbatch|ld\.so|[A-Z_]+=\S+"
+    r"|build/release/\S+|tools/\S+|examples/\S+\.sh)(?: |$)"
 )
 FENCE = re.compile(r"^```(\w*)")
 

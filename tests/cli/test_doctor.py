@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from calls import Done, command
+from sidestream.launch import doctor
 
 
 def findings(done: Done) -> dict[str, dict[str, str]]:
@@ -62,3 +68,24 @@ def test_a_missing_program_and_a_missing_launcher_are_told(tmp_path: Path) -> No
     assert seen["launcher"]["state"] == "warning"
     assert "runs have one rank" in seen["launcher"]["found"]
     assert "two ranks" not in seen
+    assert {"programs", "mpi4py", "cores", "shared memory", "processes", "open files", "size of files"} <= set(seen)
+
+
+def test_what_is_scarce_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {resource.RLIMIT_NOFILE: (256, 256), resource.RLIMIT_FSIZE: (1 << 20, 1 << 20)}
+    monkeypatch.setattr(resource, "getrlimit", limits.__getitem__)
+    monkeypatch.setattr(doctor, "available_cores", lambda: 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=64 << 20))
+    monkeypatch.setattr(doctor, "_reads_a_child", lambda: False)
+
+    seen = {finding.what: finding for finding in doctor.findings()}
+
+    for what, state, found, hint in (
+        ("cores", "warning", "1, with ", "share it with the simulation"),
+        ("shared memory", "warning", "64 MiB free", "--shm-size=2g"),
+        ("processes", "warning", "may not read", "SYS_PTRACE"),
+        ("open files", "warning", "256, at most 256", "ulimit -n 1024"),
+        ("size of files", "bad", "1048576", "ulimit -f unlimited"),
+    ):
+        assert seen[what].state == state, what
+        assert found in seen[what].found and hint in seen[what].hint, what

@@ -242,7 +242,9 @@ BY_ANOTHER_TEST = {
         "tests/python/test_new.py::test_what_is_made_is_formatted_and_in_its_layer"
     ),
     r"sidestream new (analysis mean_age|simulation heat)|mpirun -n 2 python heat.py .*"
-    r"|sidestream run mean_age.toml -n 2": "tests/python/test_new.py::test_files_of_ones_own_pass_their_test",
+    r"|sidestream run mean_age.toml -n 2|pytest test_mean_age.py": (
+        "tests/python/test_new.py::test_files_of_ones_own_pass_their_test"
+    ),
     r"cmake --build build/release --target test_\w+|ctest --preset release -R \w+": BUILT,
     r"cmake --build build/release --target sidestream-run|mpirun -n 2 build/release/apps/sidestream-run box.toml": (
         "tests/python/test_new.py::test_what_is_made_is_run_by_what_was_built"
@@ -295,7 +297,10 @@ BY_ANOTHER_TEST = {
         "tests/cli/test_streams.py::test_results_are_those_of_in_situ_from_any_ranks_to_any"
     ),
     r"sidestream attach 'tcp:.*": "tests/cli/test_streams.py::test_a_colleague_is_let_in_by_his_public_key",
-    r"sidestream launch box.toml .*": (
+    r"(GLIBC_TUNABLES=\S+|ld.so) .*": (
+        "tests/cli/test_instruction_sets.py::test_results_are_the_same_to_the_bit_with_any_instruction_set"
+    ),
+    r"sidestream launch box.toml .*|sbatch box.sbatch": (
         "tests/cli/test_launch.py::test_a_run_with_a_reader_goes_on_in_another_job_where_it_ran_out_of_time"
     ),
     r"sidestream sweep .*": "tests/cli/test_sweep.py::test_every_combination_has_a_run_and_a_line_of_the_table",
@@ -310,9 +315,9 @@ BY_ANOTHER_TEST = {
 # What no test of this project can run, by a pattern of the command; the files and targets that it names are there.
 NOT_RUN = {
     r"make (demo|test|lint|docs|tidy|bench|fuzz|wheels|sanitize|sanitize-threads|test-\w+)": "set-ups and whole suites",
-    r"source .*|pip install .*": "installs, or changes the shell",
+    r"source .*|export .*|pip install .*": "installs, or changes the shell",
     r"cmake .*": "builds everything from nothing; .ci/run does",
-    r"python bench/.*|mpirun -n 1 build/release/bench/.*": "minutes, on figures of a machine that is quiet",
+    r"python bench/.*|(mpirun -n 1 )?build/release/bench/.*": "minutes, on figures of a machine that is quiet",
 }
 ENTRY = typer.main.get_command(app)
 

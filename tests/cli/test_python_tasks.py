@@ -340,14 +340,18 @@ def mine(snapshot, level=0):
     found = {"volume": measures.GetVolume(), "alone": alone.GetVolume(), "edges": edges}
     return found | {"cells": whole.GetNumberOfPoints()}, window, surface
 """
+VTK_WAYS = WAYS | {"in-situ": (1, ()), "in-transit on 2": (4, ("transport=in-transit", "coupling.sidecars=2"))}
+VTK_QUICK = ["in-transit on 2"]
 
 
-@pytest.mark.parametrize("ranks", [3, *slow(1)])
-def test_a_pipeline_of_vtk_draws_surfaces_without_seams(ranks: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", [*VTK_QUICK, *slow(*(way for way in VTK_WAYS if way not in VTK_QUICK))])
+def test_a_pipeline_of_vtk_draws_surfaces_without_seams(way: str, tmp_path: Path) -> None:
+    ranks, settings = VTK_WAYS[way]
     config = BLAST.replace("[16, 16, 1]", "[16, 16, 16]").replace("max_level = 2", "max_level = 1")
     config = config.replace("max_steps = 8", "max_steps = 4")
     write(tmp_path, config, TASK, "parameters = { level = 1 }\n", script=PIPELINE)
-    done = run(tmp_path, ranks)
+    words = [w for s in settings for w in ("--set", s if "." in s.partition("=")[0] else f"task.mine.{s}")]
+    done = run(tmp_path, ranks, *words)
     assert done.returncode == 0, done.stderr
     last = results(tmp_path / "run")["00004.nc"]
     assert int(last.cells) == 32**3 and int(last.edges) == 0

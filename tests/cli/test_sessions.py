@@ -117,6 +117,18 @@ def test_particles_go_to_where_their_cells_are_and_come_back_from_a_checkpoint(t
         assert np.array_equal(back[word][order], along)
 
 
+def test_units_are_those_that_are_told_and_no_others(tmp_path: Path) -> None:
+    text = '[task.slice]\nanalysis = "slice"\nfields = ["gas_density", "temperature"]\nevery = 1\n'
+    with opened(tmp_path, text) as run:
+        run.mesh(SHAPE)
+        run.field("gas_density", heights())
+        run.field("temperature", heights(), unit="eV")
+        run.begin()
+    found = sidestream.open(tmp_path / "run")["slice"]
+    assert found["gas_density"].attrs.get("units", "") == ""
+    assert found["temperature"].attrs["units"] == "eV"
+
+
 def test_what_is_wanted_and_when_is_told_before_the_step(tmp_path: Path) -> None:
     text = SLICE.replace("every = 1", "every = 3\nat_time = [0.25]")
     with opened(tmp_path, text) as run:

@@ -69,6 +69,13 @@ def test_a_python_program_steers(steered: Steered) -> None:
         run.edit("gas_density", ((0, 0, 0), (8, 8, 4.5)), 2.0)
     run.edit("gas_density", ((0, 0, 0), (8, 8, 4)), 2.0)
     run.resume()
+    run.set("hydro.cfl", 0.3)
+    assert run.outcome() == "done"
+    at = run.pause()
+    steered.wait_for_state("paused")
+    run.step(3)
+    steered.wait_for(lambda: run.status()["step"] == at + 3)
+    assert steered.wait_for_state("paused")["step"] == at + 3
     assert steered.end() == 0
     assert steered.events("steering")[2]["value"]["cells"] == [[0, 0, 0], [4, 8, 8]]
 

@@ -1,6 +1,7 @@
-/* Sessions of sidestream.h for programs that are to be built and to run where Sidestream may not be installed: compile
- * this file into the program instead of linking the library. Where SIDESTREAM_LIBRARY names the library, or the loader
- * finds it, calls go there; else they succeed and do nothing, and the program runs as it would by itself.
+/* sidestream.h for programs that are to be built and to run where Sidestream may not be installed: compile this file
+ * into the program instead of linking the library. Where SIDESTREAM_LIBRARY names the library, or the loader finds it,
+ * calls go there; else those of sessions succeed and do nothing, so that the program runs as it would by itself, and
+ * those of redistribution are refused.
  *
  *     mpicc solver.c sidestream_stub.c -o solver -ldl
  */
@@ -147,14 +148,18 @@ int sidestream_goes_on(const sidestream_session *session) {
 }
 
 int sidestream_wants(const sidestream_session *session, const char *name, int *is_wanted) {
-  if (library == NULL && is_wanted == NULL) return refuse("`is_wanted` is NULL", "give where it lies");
-  if (library == NULL) *is_wanted = 0;
+  if (found("sidestream_wants") == NULL) {
+    if (is_wanted == NULL) return refuse("`is_wanted` is NULL", "give where it lies");
+    *is_wanted = 0;
+  }
   PASS(sidestream_wants, (const sidestream_session *, const char *, int *), (session, name, is_wanted), SIDESTREAM_OK);
 }
 
 int sidestream_next_time(const sidestream_session *session, double time, double *next) {
-  if (library == NULL && next == NULL) return refuse("`next` is NULL", "give where it lies");
-  if (library == NULL) *next = INFINITY;
+  if (found("sidestream_next_time") == NULL) {
+    if (next == NULL) return refuse("`next` is NULL", "give where it lies");
+    *next = INFINITY;
+  }
   PASS(sidestream_next_time, (const sidestream_session *, double, double *), (session, time, next), SIDESTREAM_OK);
 }
 
@@ -168,6 +173,57 @@ int sidestream_progress(sidestream_session *session) {
 
 int sidestream_close(sidestream_session *session) {
   PASS(sidestream_close, (sidestream_session *), (session), SIDESTREAM_OK);
+}
+
+/* Nothing moves without the library. */
+static int refuse_to_move(void) {
+  return refuse("arrays are moved by the library, which is not there", "name it by SIDESTREAM_LIBRARY");
+}
+
+int sidestream_describe(const sidestream_description *description, sidestream_data **data) {
+  const int status = load();
+  if (status != SIDESTREAM_OK) return status;
+  PASS(sidestream_describe, (const sidestream_description *, sidestream_data **), (description, data),
+       refuse_to_move());
+}
+
+int sidestream_map(sidestream_data *data, MPI_Comm comm, const sidestream_chunks *owned,
+                   const sidestream_chunks *needed) {
+  PASS(sidestream_map, (sidestream_data *, MPI_Comm, const sidestream_chunks *, const sidestream_chunks *),
+       (data, comm, owned, needed), refuse_to_move());
+}
+
+int sidestream_map_f(sidestream_data *data, MPI_Fint comm, const sidestream_chunks *owned,
+                     const sidestream_chunks *needed) {
+  PASS(sidestream_map_f, (sidestream_data *, MPI_Fint, const sidestream_chunks *, const sidestream_chunks *),
+       (data, comm, owned, needed), refuse_to_move());
+}
+
+int sidestream_reorganise(sidestream_data *data, const sidestream_memory *owned, const sidestream_memory *needed) {
+  PASS(sidestream_reorganise, (sidestream_data *, const sidestream_memory *, const sidestream_memory *),
+       (data, owned, needed), refuse_to_move());
+}
+
+int sidestream_start(sidestream_data *data, const sidestream_memory *owned, const sidestream_memory *needed) {
+  PASS(sidestream_start, (sidestream_data *, const sidestream_memory *, const sidestream_memory *),
+       (data, owned, needed), refuse_to_move());
+}
+
+int sidestream_finish(sidestream_data *data) {
+  PASS(sidestream_finish, (sidestream_data *), (data), refuse_to_move());
+}
+
+int sidestream_test(sidestream_data *data, int *is_done) {
+  PASS(sidestream_test, (sidestream_data *, int *), (data, is_done), refuse_to_move());
+}
+
+int sidestream_sent_bytes(const sidestream_data *data, sidestream_type type, uint64_t *bytes) {
+  PASS(sidestream_sent_bytes, (const sidestream_data *, sidestream_type, uint64_t *), (data, type, bytes),
+       refuse_to_move());
+}
+
+int sidestream_free(sidestream_data *data) {
+  PASS(sidestream_free, (sidestream_data *), (data), SIDESTREAM_OK);
 }
 
 const char *sidestream_last_message(void) {

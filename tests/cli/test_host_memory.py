@@ -1,0 +1,242 @@
+"""Programs' arrays in place: read where they lie, by address and by pages, and structures that no version moves."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sidestream
+from hosts import PREFIX, STUB, c_program, compiled, flags, fortran_program, launch
+
+WHERE = """
+import sidestream
+
+@sidestream.analysis(fields=["height"])
+def where(snapshot):
+    blocks = snapshot.blocks("height", 0)
+    first = [block.cells[0, 0, 0] for block in blocks]
+    return {"address": [block.cells.ctypes.data for block in blocks], "first": first}
+"""
+TASK = '[task.where]\nanalysis = "python"\nfile = "where.py"\nevery = 1\n'
+
+
+def test_a_function_in_a_python_program_has_its_arrays(tmp_path: Path) -> None:
+    (tmp_path / "where.py").write_text(WHERE)
+    (tmp_path / "tasks.toml").write_text(TASK)
+    rims = [np.zeros((6, 10, 12)), np.zeros((6, 10, 12))]
+    inner = [rim[1:-1, 1:-1, 1:-1] for rim in rims]
+    with sidestream.session(tmp_path / "tasks.toml", tmp_path / "run", quiet=True) as run:
+        run.mesh((8, 8, 10), blocks=[np.s_[0:4, :, :], np.s_[4:8, :, :]], ghosts=1)
+        run.field("height", rims)
+        run.begin()
+        for cells in inner:
+            cells += 1.0
+        run.step(1, 1.0)
+
+    found = sidestream.open(tmp_path / "run")["where"]
+    assert found["address"].values.tolist() == [[cells.ctypes.data for cells in inner]] * 2
+    assert found["first"].values.tolist() == [[0.0, 0.0], [1.0, 1.0]]
+
+
+# A plane through the middle: of 32 planes, all pages but those of one are closed while the run looks.
+PLANE = '[task.slice]\nanalysis = "slice"\nfields = ["height"]\naxis = "z"\nposition = 0.5\nevery = 1\n'
+CLOSED_C = """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sidestream.h>
+enum { n = 32, plane = n * n * sizeof(double) };
+static void check(int status) {
+  if (status != SIDESTREAM_OK) { fprintf(stderr, "%s\\n", sidestream_last_message()); exit(1); }
+}
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  char *memory = mmap(NULL, n * plane, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  double *u = (double *)memory;
+  sidestream_options options = SIDESTREAM_OPTIONS;
+  options.config = "tasks.toml";
+  options.folder = "run";
+  sidestream_session *run;
+  MPI_Comm comm;
+  check(sidestream_open(MPI_COMM_WORLD, &options, &run, &comm));
+  sidestream_mesh mesh = SIDESTREAM_MESH;
+  const int64_t offset[3] = {0, 0, 0}, extent[3] = {n, n, n};
+  mesh.cells[0] = mesh.cells[1] = mesh.cells[2] = n;
+  mesh.count = 1;
+  mesh.offsets = offset;
+  mesh.extents = extent;
+  check(sidestream_set_mesh(run, &mesh));
+  check(sidestream_set_array(run, "height", "m", SIDESTREAM_FLOAT64, u));
+  for (int c = 0; c < n * n * n; ++c) u[c] = c / (n * n);
+  mprotect(memory, n * plane, PROT_NONE); /* whoever reads now is killed */
+  mprotect(memory + n / 2 * plane, plane, PROT_READ);
+  int64_t step = 0;
+  double time = 0.0;
+  check(sidestream_begin(run, &step, &time));
+  check(sidestream_step(run, 1, 1.0));
+  check(sidestream_close(run));
+  MPI_Finalize();
+  return 0;
+}
+"""
+CLOSED_FORTRAN = """
+program closed
+  use mpi
+  use sidestream
+  use, intrinsic :: iso_c_binding
+  implicit none
+  interface
+    type(c_ptr) function mmap(place, bytes, rights, kind, file, offset) bind(c)
+      import :: c_ptr, c_size_t, c_int, c_long
+      type(c_ptr), value :: place
+      integer(c_size_t), value :: bytes
+      integer(c_int), value :: rights, kind, file
+      integer(c_long), value :: offset
+    end function
+    integer(c_int) function mprotect(place, bytes, rights) bind(c)
+      import :: c_ptr, c_size_t, c_int
+      type(c_ptr), value :: place
+      integer(c_size_t), value :: bytes
+      integer(c_int), value :: rights
+    end function
+  end interface
+  integer, parameter :: n = 32
+  integer(c_size_t), parameter :: plane = 8*n*n
+  type(sidestream_session) :: run
+  type(c_ptr) :: memory
+  real(c_double), pointer :: u(:, :, :)
+  real(c_double) :: time
+  integer :: comm, step, status, ierr, k
+  logical :: is_sidecar
+
+  call mpi_init(ierr)
+  memory = mmap(c_null_ptr, n*plane, 3_c_int, 34_c_int, -1_c_int, 0_c_long)
+  call c_f_pointer(memory, u, [n, n, n])
+  call sidestream_open(run, mpi_comm_world, 'tasks.toml', 'run', comm, is_sidecar, status, is_quiet=.true.)
+  call sidestream_set_mesh(run, [n, n, n], [0, 0, 0], [n, n, n], status)
+  call sidestream_set_field(run, 'height', 'm', u, status)
+  do k = 1, n
+    u(:, :, k) = k - 1
+  end do
+  if (mprotect(memory, n*plane, 0_c_int) /= 0) stop 3
+  if (mprotect(c_loc(u(1, 1, n/2 + 1)), plane, 1_c_int) /= 0) stop 4
+  step = 0
+  time = 0
+  call sidestream_begin(run, step, time, status)
+  if (status == sidestream_ok) call sidestream_step(run, 1, 1d0, status)
+  if (status /= sidestream_ok) print '(a)', sidestream_last_message()
+  call sidestream_close(run, status)
+  call mpi_finalize(ierr)
+end program
+"""
+
+
+@pytest.mark.parametrize("language", ["c", "fortran"])
+def test_cells_that_no_task_reads_are_not_touched(language: str, tmp_path: Path) -> None:
+    (tmp_path / "tasks.toml").write_text(PLANE)
+    source = tmp_path / ("closed.c" if language == "c" else "closed.f90")
+    source.write_text(CLOSED_C if language == "c" else CLOSED_FORTRAN)
+    build = c_program if language == "c" else fortran_program
+
+    done = launch(tmp_path, 1, build(tmp_path, source))
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    picture = sidestream.open(tmp_path / "run")["slice"]["height"]
+    assert picture.shape == (2, 32, 32)
+    assert np.all(picture == 16.0)
+
+
+# Where a program that was built with the header of the first version looks, on machines of 64 bits.
+FIRST = """
+options: name 8, config 16, folder 24, existing 32, catches_signals 36, is_quiet 40, override_count 48
+options: overrides 56, job_program 64, tell 72, context 80
+mesh: cells 8, lengths 32, periodic 56, length_unit 72, ghosts 80, count 104, offsets 112, extents 120, levels 128
+field: name 8, unit 16, meaning 24, type 32, is_state 36, count 40, blocks 48, strides 56, shapes 64
+particles: name 8, count 16, ids 24, positions 32, attribute_count 56, attributes 64, units 72, values 80, mass 88
+description: dimensions 8, cells 16, periodic 40, rim 56, components 80, allows_holes 84, strategy 88
+chunks: count 8, offsets 16, cells 24
+memory: type 8, count 16, chunks 24, strides 32
+"""
+OTHER = """
+#include <sidestream.h>
+#define AT(type, member, place) _Static_assert(offsetof(type, member) == place, #type "." #member);
+#define IS(name, number) _Static_assert(name == number, #name);
+FIRST
+IS(SIDESTREAM_OK, 0) IS(SIDESTREAM_BAD_ARGUMENT, 1) IS(SIDESTREAM_REFUSED, 2) IS(SIDESTREAM_NO_MEMORY, 3)
+IS(SIDESTREAM_INTERNAL, 4) IS(SIDESTREAM_INCOMPLETE, 5) IS(SIDESTREAM_REFUSE, 0) IS(SIDESTREAM_OVERWRITE, 1)
+IS(SIDESTREAM_RESUME, 2) IS(SIDESTREAM_FLOAT32, 0) IS(SIDESTREAM_FLOAT64, 1) IS(SIDESTREAM_COMPLEX64, 2)
+IS(SIDESTREAM_COMPLEX128, 3) IS(SIDESTREAM_INT32, 4) IS(SIDESTREAM_INT64, 5) IS(SIDESTREAM_INT8, 6)
+IS(SIDESTREAM_INT16, 7) IS(SIDESTREAM_UINT8, 8) IS(SIDESTREAM_UINT16, 9) IS(SIDESTREAM_UINT32, 10)
+IS(SIDESTREAM_UINT64, 11)
+"""
+FUNCTIONS = """
+error_text last_message version mpi open open_f is_sidecar set_mesh set_field set_array set_particles
+restored_particles set_number set_scale_factor set_progress add_knob begin is_restarted goes_on wants next_time step
+progress close describe map map_f reorganise start finish test sent_bytes free
+"""
+
+
+def test_members_stay_where_programs_of_the_first_version_look(tmp_path: Path) -> None:
+    lines = [
+        f"AT(sidestream_{struct}, {member.replace(' ', ', ')})"
+        for struct, members in (line.split(": ") for line in FIRST.strip().splitlines())
+        for member in members.split(", ")
+    ]
+    assert len(lines) == 52
+    (tmp_path / "layout.c").write_text(OTHER.replace("FIRST", "\n".join(lines)))
+
+    compiled("mpicc", tmp_path, "layout.o", "layout.c", options=("-c", "-std=c11", *flags("--cflags")))
+
+
+def test_functions_of_the_first_version_are_there() -> None:
+    library = PREFIX / "lib" / "libsidestream.so.1"
+    told = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    assert {f"sidestream_{name}" for name in FUNCTIONS.split()} <= set(re.findall(r" T (\w+)", told))
+
+
+OLD = """
+#include <sidestream.h>
+const char *sidestream_mpi(void) { return "MPI"; }
+int sidestream_open(MPI_Comm comm, const sidestream_options *options, sidestream_session **run, MPI_Comm *compute) {
+  (void)options;
+  *run = (sidestream_session *)run;
+  *compute = comm;
+  return SIDESTREAM_OK;
+}
+"""
+NEW = """
+#include <stdio.h>
+#include <sidestream.h>
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  sidestream_options options = SIDESTREAM_OPTIONS;
+  sidestream_session *run = NULL;
+  MPI_Comm comm;
+  int is_wanted = 7;
+  double next = 7.0;
+  printf("%d ", sidestream_open(MPI_COMM_WORLD, &options, &run, &comm));
+  printf("%d ", sidestream_wants(run, "height", &is_wanted));
+  printf("%d ", sidestream_next_time(run, 0.0, &next));
+  printf("%d %g %d %d\\n", is_wanted, next, sidestream_goes_on(run), sidestream_close(run));
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_a_library_that_has_not_all_functions_yet_answers_as_none_does(tmp_path: Path) -> None:
+    (tmp_path / "old.c").write_text(OLD)
+    (tmp_path / "new.c").write_text(NEW)
+    old = compiled("mpicc", tmp_path, "old.so", "old.c", options=("-shared", "-fPIC", *flags("--cflags")))
+    new = compiled("mpicc", tmp_path, "new", "new.c", STUB, "-ldl", options=("-std=c11", *flags("--cflags")))
+
+    done = launch(tmp_path, 1, new, SIDESTREAM_LIBRARY=str(old))
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "0 0 0 0 inf 1 0\n"
