@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -20,17 +23,20 @@ from fixtures import CommandLine
 DATA = Path(__file__).parents[1] / "data"
 LARGE, LARGE_BYTES = "plt00002/large file", 12_000_000
 THROUGH = 6_000_000  # what a link lets through before it is cut
-# What stands for ssh: the same machine, in a shell of its own. A file `link` tells what becomes of what rsync sends.
+# What stands for ssh: the same machine, in a shell of its own. A file `link` tells what becomes of what rsync sends, or
+# that all is to be kept that comes back.
 SSH = """#!/bin/sh
 while [ "$1" != "--" ] && [ "${1#-}" != "$1" ]; do if [ "$1" = -o ]; then shift; fi; shift; done
 if [ "$1" = "--" ]; then shift; fi
 host=$1; shift
 if [ "$1" = "--" ]; then shift; fi
-case "$*" in
-  *--server*) link=$(cat "$LINK" 2>/dev/null) ;;
+link=$(cat "$LINK" 2>/dev/null)
+case "$link $*" in
+  *--server*|kept*) ;;
   *) link= ;;
 esac
 case "$link" in
+  kept) sh -c "$*" | tee -a "$LINK.back"; exit ;;
   cut) stdbuf -o0 head -c THROUGH | sh -c "$*" ;;
   hangs) { stdbuf -o0 head -c THROUGH; sleep 600; } | sh -c "$*" ;;
   down) echo "ssh: connect to host $host port 22: No route to host" >&2; exit 255 ;;
@@ -100,6 +106,41 @@ def test_everything_with_a_final_name_is_copied_and_described(run: Path, sidestr
         ".archive.lock",
         ".chk00070.hdf5_chk.tmp",
     }
+
+
+def test_of_an_archive_that_is_looked_at_only_what_is_wanted_travels(
+    run: Path, sidestream: CommandLine, link: Path
+) -> None:
+    (run / LARGE).write_bytes(np.random.default_rng(1).bytes(LARGE_BYTES))
+    there = f"store:{run.parent / 'there'}"
+    archived(sidestream, run, there)
+    manifest = json.loads((run.parent / "there/manifest.json").read_text())
+    link.write_text("kept")
+
+    listed = sidestream("archive", "list", there)
+    told = json.loads(sidestream("archive", "list", there, "--json").stdout)
+    verified = sidestream("archive", "verify", there)
+    fetched = sidestream("archive", "get", there, "plt00007", "--to", "back")
+
+    assert {done.returncode for done in (listed, verified, fetched)} == {0}, listed.stderr
+    assert told["parts"] == manifest["parts"]
+    assert re.search(r"^chk00050.hdf5_chk  checkpoint of format sidestream, step 50, ", listed.stdout, re.MULTILINE)
+    assert f"{len(told['parts'])} parts of the run {run.name}, all that it had" in listed.stderr
+    assert (run.parent / "back/plt00007/Header").exists()
+    came_back = link.with_name("link.back").stat().st_size
+    assert 0 < came_back < LARGE_BYTES / 4
+
+
+def test_the_manifest_has_the_dates_and_checksums_of_the_run(run: Path, sidestream: CommandLine) -> None:
+    archived(sidestream, run, "there")
+
+    manifest = json.loads((run.parent / "there/manifest.json").read_text())
+    files = [file for part in manifest["parts"] for file in part["files"]]
+    assert len(files) > 10
+    for file in files:
+        path = run / file["name"]
+        assert (file["bytes"], file["sha256"]) == (path.stat().st_size, sha256(path.read_bytes()).hexdigest())
+        assert datetime.fromisoformat(file["modified"]).timestamp() == pytest.approx(path.stat().st_mtime, abs=1e-3)
 
 
 def test_a_copy_goes_on_when_the_command_has_ended(run: Path, sidestream: CommandLine) -> None:

@@ -18,6 +18,7 @@ import sidestream
 from calls import command, program
 from sidestream.launch.bench.cases import CaseRequest, check
 from sidestream.launch.bench.io import BenchRequest
+from sidestream.parallel_files import nyx
 from sidestream.parallel_files.hierarchy import SIZES, refined
 from test_faults import small_disk, wait_for
 from tiers import slow
@@ -73,6 +74,20 @@ def test_files_in_memory_have_no_cold_cache() -> None:
     assert done.returncode == 0, done.stderr
     assert "no cold cache on tmpfs" in done.stdout
     assert "slice, warm cache" in done.stdout and "slice, cold" not in done.stdout
+
+
+def test_files_on_a_disk_are_read_from_it_too() -> None:
+    words = ["--reads", "--repetitions", 1, "--blocks", 1, "--contents", "slice", "--formats", "raw", "--json"]
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:  # those of tests may be in memory
+        done = command(Path(folder), "bench", "io", "-n", 1, *words)
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    if report["file_system"] == "tmpfs":
+        pytest.skip("not here: the folder is in memory")
+    assert report["cold_cache"]
+    told = {(case["format"], case["content"]) for case in report["cases"]}
+    assert told == {(form, f"slice, {cache} cache") for form in ("plain", "raw") for cache in ("cold", "warm")}
 
 
 def file_system_of(folder: str) -> str:
@@ -253,6 +268,17 @@ def test_the_nyx_study_is_measured_in_boxes_of_32_cells(tmp_path: Path) -> None:
     assert {case["bytes"] for case in measured["cases"]} == {2 * 10 * 8 * 32**3}
     assert {row["files"] for row in report["modelled"]["rows"]} >= {32, 8192}
     assert not report["modelled"]["published"], "16 ranks say nothing about 8,192"
+
+
+def test_plot_files_have_by_default_as_many_files_as_the_model_finds_best(tmp_path: Path) -> None:
+    (tmp_path / "box.toml").write_text(
+        'simulation = "sod"\nmesh = { cells = [256, 256, 256], block = 32 }\noutput.plotfile = { every = 1 }\n'
+    )
+
+    done = program(tmp_path, 1, "box.toml", "--check", "--json", "--ranks", 512)
+
+    (told,) = json.loads(done.stdout)["files"]
+    assert (told["format"], told["data_files"]) == ("nyx", nyx.study()["default_files"])
 
 
 ENZO_WAYS = {"gathered", "mpi-io", "hdf5-parallel", "engine", "aggregated"}

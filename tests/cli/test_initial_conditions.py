@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import initial_files as ic
 import sidestream
 from calls import command, program
 from configs import universe
+from sidestream.launch.launcher import find_program
 
 CONFIG = (
     universe(
@@ -595,3 +597,36 @@ def test_cells_without_gas_are_refused_before_a_rank_starts(tmp_path: Path) -> N
     message = refused(tmp_path, case, "check")
 
     assert "cells of the mesh get no gas" in message
+
+
+READ_AT_THE_START = ["nyx", "gadget in three files, in single precision, without units", "grafic", "monofonic"]
+
+
+@pytest.mark.parametrize("name", READ_AT_THE_START)
+def test_what_a_run_begins_with_is_read_once_and_what_is_small_by_the_first_rank(name: str, tmp_path: Path) -> None:
+    path = CASES[name].write(tmp_path / "start")
+    (tmp_path / "box.toml").write_text(CONFIG.replace('"start"', f'"{path.relative_to(tmp_path)}"'))
+    layer = {
+        "LD_PRELOAD": str(find_program().with_name("libsidestream_io_layer.so")),
+        "SIDESTREAM_IO_PATH": str(tmp_path),
+        "SIDESTREAM_IO_COUNT": str(tmp_path / "count"),
+    }
+
+    done = program(tmp_path, 3, "box.toml", "--quiet", "--out", "out", **layer)
+
+    assert done.returncode == 0, done.stderr
+    opened: dict[Path, list[int]] = {}
+    read: dict[Path, list[int]] = {}
+    for rank in range(3):
+        for file in json.loads((tmp_path / f"count.{rank}.json").read_text())["files"]:
+            counted = Path(file["path"])
+            opened.setdefault(counted, [0] * 3)[rank] = file["opens_for_reading"]
+            read.setdefault(counted, [0] * 3)[rank] = file["bytes_read"]
+    config = tmp_path / "box.toml"
+    assert (opened.pop(config), read.pop(config)) == ([1, 0, 0], [config.stat().st_size, 0, 0])
+    starts = [file for file in read if file.relative_to(tmp_path).parts[0].startswith("start")]
+    assert starts
+    for file in starts:
+        assert sum(read[file]) < 1.6 * file.stat().st_size, "heads of small files are much of them"
+        assert max(opened[file][1:]) <= 5
+    assert any(max(read[file][1:]) > 0 for file in starts), "others read their share"

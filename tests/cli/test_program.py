@@ -21,6 +21,7 @@ import sidestream
 from calls import LIMIT_S, command, program
 from configs import universe
 from sidestream.launch.launcher import find_program, mpi_environment
+from sidestream.runs.run import Run
 from tiers import slow
 
 CONFIG = (
@@ -297,6 +298,17 @@ def test_check_tells_what_files_take(place: Path) -> None:
         newest = max((place / "o").glob(pattern))
         size = newest.stat().st_size if newest.is_file() else sum(path.stat().st_size for path in newest.rglob("*"))
         assert told[kind] == pytest.approx(size, rel=0.5), kind
+
+
+def test_all_that_is_told_of_writing_a_file_is_documented(place: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/run_folder.md").read_text()
+    (table,) = re.findall(r"^\| key of `io` \|.*?\n\n", page, re.MULTILINE | re.DOTALL)
+    documented = {key for row in table.splitlines()[2:] if row for key in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+    told = [event["io"] for event in Run(place / "o").events.of("plotfile", "checkpoint")]
+
+    assert told and all(told)
+    assert {key for io in told for key in io} | {"chosen", "chosen_because"} == documented
 
 
 SIZE = (

@@ -16,6 +16,7 @@ import sidestream
 from calls import analyze_later, program
 from fixtures import environment
 from sidestream.cli import main, run_command
+from sidestream.launch.launcher import find_program
 from test_faults import results
 
 BOX = """simulation = "cosmology"
@@ -124,6 +125,24 @@ def test_quantities_without_a_unit_have_none_in_the_results(tmp_path: Path) -> N
 
     assert len(results(at_once)) == 1
     assert results(stored) == results(at_once)
+
+
+def test_what_is_read_of_a_snapshot_is_asked_of_the_next_one_ahead(stored: Path, tmp_path: Path) -> None:
+    layer = {
+        "LD_PRELOAD": str(find_program("sidestream-run").with_name("libsidestream_io_layer.so")),
+        "SIDESTREAM_IO_PATH": str(stored),
+        "SIDESTREAM_IO_COUNT": str(tmp_path / "count"),
+    }
+
+    done = program(stored.parent, 1, stored / "config.toml", "--analyze", "--out", stored, **layer)
+
+    assert done.returncode == 0, done.stderr
+    files = json.loads((tmp_path / "count.0.json").read_text())["files"]
+    ahead = {Path(file["path"]).name: file["bytes_ahead"] for file in files if "/snapshots/" in file["path"]}
+    first, *others = sorted(ahead)
+    assert len(others) == 4
+    assert ahead[first] == 0
+    assert all(ahead[other] > 0 for other in others)
 
 
 def test_the_report_and_the_bill_tell_of_it(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,15 +34,22 @@ class Reading : public test::FormatTest, public testing::WithParamInterface<std:
   mesh::Layout layout() const {
     return test::dealt(mesh::split(mesh::domain_of({cells, cells, cells}), {2, 2, 2}), comm_.size(), Deal::in_pieces);
   }
-  std::string written(int files = 0) const {
+  // Where each rank has what another one had.
+  static mesh::Layout turned(const mesh::Layout& layout, int ranks) {
+    std::vector<std::int32_t> owners;
+    for (std::int32_t i = 0; i < layout.size(); ++i) owners.push_back(ranks - 1 - layout.owner(i));
+    return {layout.domain(), layout.periodic(), {layout.boxes().begin(), layout.boxes().end()}, owners, layout.level()};
+  }
+  std::string written(int files = 0) const { return written(layout(), files); }
+  std::string written(const mesh::Layout& layout, int files = 0) const {
     mesh::Snapshot state;
     state.rank = comm_.rank();
-    state.levels = {layout()};
-    state.geometry = {layout().domain(), {1.0, 1.0, 1.0}, {true, true, true}};
+    state.levels = {layout};
+    state.geometry = {layout.domain(), {1.0, 1.0, 1.0}, {true, true, true}};
     state.state_numbers = {{"time_step", 1.0}};
     for (const char* name : {"gas_density", "potential", "gas_momentum_x"})
-      state.add({.name = name, .unit = "1", .is_state = true}, [this](int) {
-        return mesh::AnyField(std::make_shared<const mesh::Field<double>>(layout(), comm_.rank()));
+      state.add({.name = name, .unit = "1", .is_state = true}, [this, layout](int) {
+        return mesh::AnyField(std::make_shared<const mesh::Field<double>>(layout, comm_.rank()));
       });
     io::FileChoice choice;
     choice.format = &format();
@@ -81,7 +88,7 @@ TEST_P(Reading, ARankReadsItsShareOnceAndInFewOpens) {
   const io::AccessStatistics before = io::reads_so_far();
 
   for (const mesh::Quantity& field : file->description().fields) {
-    mesh::Field<double> into(layout(), comm_.rank());
+    mesh::Field<double> into(turned(layout(), comm_.size()), comm_.rank());
     file->read_field(field.name, into);
   }
 
@@ -91,6 +98,24 @@ TEST_P(Reading, ARankReadsItsShareOnceAndInFewOpens) {
                      most = GetParam().ends_with("5d") ? 2 * once : once + once / 20 + of_groups;
   EXPECT_LE(all.bytes_read, most);
   EXPECT_LE(all.files, 3 * comm_.size() + 3);
+}
+
+// In formats that have the blocks of a variable one behind the other.
+class ReadingAtOnce : public Reading {};
+
+TEST_P(ReadingAtOnce, BlocksThatFollowEachOtherAreOneRead) {
+  const mesh::Layout many =
+      test::dealt(mesh::split(mesh::domain_of({cells, cells, cells}), {8, 8, 8}), comm_.size(), Deal::in_pieces);
+  const auto file = io::open_snapshot_file(comm_, written(many));
+  const io::AccessStatistics before = io::reads_so_far();
+
+  for (const mesh::Quantity& field : file->description().fields) {
+    mesh::Field<double> into(turned(many, comm_.size()), comm_.rank());
+    file->read_field(field.name, into);
+  }
+
+  const std::int64_t of_field = io::reads_since(before).reads / std::ssize(file->description().fields);
+  EXPECT_LE(of_field, 8) << "of " << many.boxes_of(comm_.rank()).size() << " blocks";
 }
 
 class ReadingParts : public Reading {};
@@ -108,15 +133,19 @@ TEST_P(ReadingParts, ARankOpensEachPartAFewTimesForAllItsBlocks) {
   EXPECT_LE(io::reads_since(before).files, 3 * comm_.size() * fields);
 }
 
+const auto name_of = [](const auto& test) {
+  std::string name = test.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+};
+
 INSTANTIATE_TEST_SUITE_P(Formats, ReadingParts, testing::Values("sidestream"));
+INSTANTIATE_TEST_SUITE_P(Formats, ReadingAtOnce, testing::Values("sidestream", "flash", "flash-netcdf", "raw"),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Formats, Reading,
                          testing::Values("sidestream", "flash", "flash-5d", "flash-netcdf", "flash-netcdf-5d", "nyx",
                                          "enzo", "enzo-hdf5", "raw", "files"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         name_of);
 
 TEST(KnownBytes, AreJoinedWhereTheyMeetAndToldToOthers) {
   const auto bytes = [](std::string_view text) { return std::as_bytes(std::span(text)); };

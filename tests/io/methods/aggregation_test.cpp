@@ -45,6 +45,14 @@ struct Sample {
   SampleGroup group;
   io::ArrayFile file;
   Offsets offsets = std::make_shared<std::vector<std::int64_t>>();
+
+  // The file has the group as it is now.
+  void take_group() {
+    group.group.pack = [g = group](std::size_t array, std::size_t run, std::span<std::byte> out) {
+      g.put(array, g.group.runs[run], out);
+    };
+    file.groups = {group.group};
+  }
 };
 
 Sample sample_of(const comm::Communicator& comm, int arrays, int runs_a_rank, std::int64_t numbers) {
@@ -58,12 +66,22 @@ Sample sample_of(const comm::Communicator& comm, int arrays, int runs_a_rank, st
   sample.group.value = [](std::size_t a, std::int64_t row, std::int64_t e) {
     return mixed({static_cast<std::int64_t>(a), row, e});
   };
-  group.pack = [g = sample.group](std::size_t array, std::size_t run, std::span<std::byte> out) {
-    g.put(array, g.group.runs[run], out);
-  };
+  sample.take_group();
   sample.file.container = io::Container::raw;
-  sample.file.groups = {group};
   sample.file.create = raw_maker(sample.offsets, 3);
+  return sample;
+}
+
+// One array, of which each rank has 2 MiB in a piece.
+Sample sample_in_pieces(const comm::Communicator& comm) {
+  constexpr int rows = 64;
+  Sample sample = sample_of(comm, 1, rows, 4096);
+  std::vector<io::RowRun>& runs = sample.group.group.runs;
+  for (int r = 0; r < rows; ++r) {
+    const std::int64_t row = std::int64_t{rows} * comm.rank() + r;
+    runs[static_cast<std::size_t>(r)] = {row, row, 1};
+  }
+  sample.take_group();
   return sample;
 }
 
@@ -149,12 +167,7 @@ TEST(Engine, GathersManySmallPiecesHoweverMuchARankHas) {
 TEST(Engine, LeavesLargePiecesToTheirRanks) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   const TemporaryFolder folder(comm);
-  Sample sample = sample_of(comm, 1, 64, 4096);
-  io::ArrayGroup& group = sample.file.groups[0];
-  for (std::size_t r = 0; r < group.runs.size(); ++r) {  // those of a rank follow each other
-    const std::int64_t row = 64 * comm.rank() + static_cast<std::int64_t>(r);
-    group.runs[r] = {row, row, 1};
-  }
+  const Sample sample = sample_in_pieces(comm);
   if (io::file_system_of(folder.path(), false).has_large_units()) GTEST_SKIP() << "these are small on this file system";
 
   const io::AccessStatistics all =
@@ -223,6 +236,28 @@ TEST(Stripes, AreSetBeforeTheFirstByteAndReadBack) {
     std::size_t next = 0;
     for (std::size_t a = 0; a < 2; ++a)
       EXPECT_EQ(bytes_that_differ(folder / "file", (*sample.offsets)[next++], sample.group.bytes(a)), 0);
+  }
+  comm.barrier();
+}
+
+// Stripes of a MiB on one server: what a rank has is less than a buffer, though large for a disk.
+TEST(Engine, OnLargeUnitsAFewRanksWriteWholeOnes) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  if (comm.size() == 1) GTEST_SKIP() << "one rank writes what it has";
+  const TemporaryFolder folder(comm), tools(comm);
+  const Sample sample = sample_in_pieces(comm);
+  const FakeLfs lfs(comm, tools.path());
+
+  const io::AccessStatistics own =
+      io::write_array_file(comm, folder / "file", sample.file,
+                           {.method = "engine", .stripes = 1, .stripe_bytes = mebibyte, .is_durable = false});
+
+  EXPECT_GT(total(comm, own).memory_bytes, 0) << "windows are filled";
+  const std::int64_t writers = comm.sum(std::int64_t{own.bytes_written >= mebibyte});
+  EXPECT_GE(writers, 2) << "one for each unit";
+  EXPECT_LE(writers, 4) << "of a server";
+  if (comm.rank() == 0) {
+    EXPECT_EQ(bytes_that_differ(folder / "file", sample.offsets->front(), sample.group.bytes(0)), 0);
   }
   comm.barrier();
 }

@@ -1,0 +1,141 @@
+"""The tables of the documentation that come from the model of parallel file systems are what it says today."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+from sidestream.parallel_files import enzo, flash, nyx, transfer
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/reference/io_studies.md").read_text()
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def table(head: str, number: int = 0) -> list[list[str]]:
+    """The cells of a table of the page, below the line that begins with `head`; of several the one of this number."""
+    lines = PAGE.splitlines()
+    begin = [place for place, line in enumerate(lines) if line.startswith(head)][number]
+    rows = list(takewhile(lambda line: line.startswith("|"), lines[begin + 2 :]))
+    assert len(rows) > 1
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def numbers(text: str) -> list[str]:
+    return [found.replace(",", "") for found in NUMBER.findall(text)]
+
+
+def says(text: str, *values: float) -> bool:
+    """Whether these are the numbers in a text, as far as it gives their digits."""
+    told = numbers(text)
+    digits = [len(one.partition(".")[2]) for one in told]
+    return len(told) == len(values) and all(
+        abs(float(one) - value) <= 0.501 * 10.0**-places
+        for one, value, places in zip(told, values, digits, strict=True)
+    )
+
+
+def test_a_text_says_a_number_to_its_last_digit() -> None:
+    assert says("1.5 to 2,048", 1.4501, 2048.4)
+    assert not says("1.5", 1.56)
+    assert not says("1.5", 1.5, 2.0)
+
+
+def test_tables_of_files_and_of_transfers() -> None:
+    found = nyx.study()
+    speeds = {(row["files"], row["cells"]): row["gib_per_s"] for row in found["rows"]}
+    for files, *cells in table("| files | 128^3"):
+        for text, size in zip(cells, nyx.GRIDS, strict=True):
+            assert says(text, speeds[int(files.replace(",", "")), size]), (files, size)
+    assert f"{found['default_files']} files lose least in the worst case" in PAGE
+
+    moved = transfer.study()
+    of = {row["sidecars"]: row for row in moved["points"] if row["sweep"] == "sidecars"}
+    for sidecars, *ways in table("| sidecars | box by box |"):
+        row = of[int(sidecars.replace(",", ""))]
+        assert says(" ".join(ways), row["box by box"], row["a message a pair"]), sidecars
+    for (_, published, model, error), row in zip(table("| what | published |", 1), moved["published"], strict=True):
+        assert says(f"{published} {model}", row["published"], row["model"])
+        assert error == "fitted" if row["is_fitted"] else says(error, abs(100 * row["error"]))
+
+
+def test_tables_of_counts_at_scale() -> None:
+    page = (ROOT / "docs/reference/io_performance.md").read_text().splitlines()
+
+    told = subprocess.run(
+        [sys.executable, ROOT / "bench/io_at_scale.py"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+
+    assert len([line for line in told if line.startswith("| Sidestream aggregated")]) == 8
+    assert not [line for line in told if line and line not in page]
+
+
+def counted(report: dict[str, object], folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "io.json").write_text(json.dumps(report))
+    words = [sys.executable, ROOT / "bench/io_at_scale.py", "--check", folder / "io.json"]
+    return subprocess.run(words, capture_output=True, text=True)
+
+
+def test_counts_are_held_against_the_formulas(tmp_path: Path) -> None:
+    """Those of four ranks with 32 blocks each that `docs/reference/io_performance.md` has."""
+    writes = {
+        "checkpoint": {"hdf5-independent": 40, "mpiio-independent": 40, "aggregated": 4},
+        "plotfile": {"hdf5-independent": 12, "mpiio-independent": 12, "aggregated": 1},
+    }
+    cases = [
+        {"content": content, "format": "flash", "method": method, "calls": {"sizes": {"<100": 1, "1M-4M": count}}}
+        for content, of in writes.items()
+        for method, count in of.items()
+    ]
+    report: dict[str, object] = {"ranks": 4, "blocks_a_rank": 32, "block": 16}
+
+    assert counted(report | {"cases": cases}, tmp_path).returncode == 0
+    fewer = counted(report | {"cases": cases[1:]}, tmp_path)
+    cases[0]["calls"] = {"sizes": {"1M-4M": 39}}
+    other = counted(report | {"cases": cases}, tmp_path)
+
+    assert fewer.returncode == other.returncode == 1
+    assert "the report has no such case" in fewer.stdout
+    assert "39 writes, 40 by the formula" in other.stdout
+
+
+@pytest.mark.slow
+def test_tables_of_the_flash_study() -> None:
+    found = flash.study()
+
+    for (_, published, model, error), row in zip(table("| what | published |"), found["published"], strict=True):
+        wanted = dict.fromkeys(value for value in row["published"] if value > 0)
+        assert says(published, *wanted) and says(model, row["model"])
+        assert error in ("fitted", "inside") or says(error, abs(100 * row["error"]))
+    rows = [*found["ahead"], *found["ahead_elsewhere"]["rows"]]
+    for ranks, *cells in table("| ranks | checkpoint, Blue Gene/P"):
+        factors = [row["factor"] for row in rows if row["ranks"] == int(ranks.replace(",", ""))]
+        assert says(" ".join(cells), *factors), ranks
+    for buffer, shares, *ways in table("| buffer | ranks a writer"):
+        of_buffer = [row for row in found["sweep"] if row["buffer_mib"] == int(numbers(buffer)[0])]
+        assert says(shares, *(row["ranks_a_writer"] for row in of_buffer))
+        for text, way in zip(ways, ("PnetCDF nonblocking", flash.OURS), strict=True):
+            assert says(text, *(row[way] for row in of_buffer)), (buffer, way)
+
+
+@pytest.mark.slow
+def test_tables_of_the_enzo_study() -> None:
+    found = enzo.study()
+    rows = {(row["system"], row["size"], row["method"]): row for row in found["rows"] if row["ranks"] == 32}
+    lines = table("| system | size |")
+    systems = [line[0] for line in lines if line[0]]
+    for place, (_, size, *cells) in enumerate(lines):
+        system = systems[place // 3]
+        for text, method in zip(cells, enzo.METHODS, strict=True):
+            row = next((row for (name, *of), row in rows.items() if name in system and of == [size, method]), None)
+            assert text == "" if row is None else says(text, row["read_s"], row["dump_s"]), (system, size, method)
+    judged = [[case["factor"] for case in finding["cases"]] for finding in found["findings"]]
+    for (what, holds, factors, _), of in zip(table("| what was found |"), judged, strict=True):
+        assert says(holds, len(of), len(of))
+        assert says(factors, min(of), max(of)), what
