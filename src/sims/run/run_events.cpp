@@ -21,10 +21,10 @@ nlohmann::json machine() {
   return {{"host", core::host_name()}, {"cpu", cpu}, {"cores", sysconf(_SC_NPROCESSORS_ONLN)}};
 }
 
-double peak_memory_mib() {
+double peak_memory_mb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+  return static_cast<double>(usage.ru_maxrss) * 1024.0 / 1e6;
 }
 
 nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals) {

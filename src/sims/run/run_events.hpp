@@ -9,7 +9,7 @@ namespace sidestream::sims {
 
 /// What the events of a run tell of this machine, of the memory that this rank has taken at most, and of its tasks.
 nlohmann::json machine();
-double peak_memory_mib();
+double peak_memory_mb();
 nlohmann::json totals_as_json(const std::vector<couple::TaskTotals>& totals);
 
 }  // namespace sidestream::sims

@@ -404,7 +404,7 @@ class BetweenSteps {
   void write_end(RunStatus status, const std::vector<couple::TaskTotals>& totals, const Losses& losses) {
     const core::Bill::Part part = bill_.part("events and messages", "program");
     static constexpr std::array names{"finished", "incomplete", "interrupted", "stopped"};
-    const double memory = compute_.max(peak_memory_mib());
+    const double memory = compute_.max(peak_memory_mb());
     nlohmann::json event = simulation_->status();
     event.update(simulation_->summary());
     if (status == RunStatus::stopped) event["reason"] = stop_reason();
