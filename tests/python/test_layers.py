@@ -115,7 +115,7 @@ def test_the_tables_are_in_order_and_whole(
 
 HEAVY = re.compile(r"#\s*include <(nlohmann/json\.hpp|spdlog/|toml|CLI/|hdf5|pnetcdf|zmq|fftw)")
 # Who steers has values of JSON in hand.
-STEERING = {f"couple/{name}.hpp" for name in ("knob", "replay", "steering", "steering_desk")}
+STEERING = {f"couple/{name}.hpp" for name in ("steering", "steering_desk")}
 MOST_FILES = 25
 
 

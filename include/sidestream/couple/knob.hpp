@@ -1,7 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,36 +33,15 @@ nlohmann::json description_of(const Knob& knob, const nlohmann::json& value);
 /// The value, as `Knob::read` gives it, as the configuration writes it.
 core::Node node_of(const Knob& knob, const nlohmann::json& value);
 
-/// A knob by functions that get and set a value of the type of its option.
+/// A knob by functions that get and set a value of the type of its option: a number, a word or a vector.
 template <typename V>
-Knob make_knob(core::Option option, std::function<nlohmann::json()> value, std::function<void(const V&)> set) {
-  return {option,
-          [option](const core::Node& node) {
-            V read{};
-            core::read_value(node, option, read);
-            return nlohmann::json(read);
-          },
-          std::move(value), [set = std::move(set)](const nlohmann::json& to) { set(to.get<V>()); }};
-}
+Knob make_knob(core::Option option, std::function<nlohmann::json()> value, std::function<void(const V&)> set);
 
-/// A knob that is a variable, which outlives it. `take_up`, if any, is called where it was set.
+/// A knob that is a variable (a flag, a number, a word or a vector), which outlives it. `take_up`, if any, is called where it was
+/// set.
 template <typename V>
-Knob make_knob(core::Option option, V& variable, std::function<void()> take_up = {}) {
-  return make_knob<V>(
-      std::move(option), [&variable] { return nlohmann::json(variable); },
-      [&variable, take_up = std::move(take_up)](const V& to) {
-        variable = to;
-        if (take_up) take_up();
-      });
-}
+Knob make_knob(core::Option option, V& variable, std::function<void()> take_up = {});
 template <typename V>
-Knob make_knob(core::Option option, std::optional<V>& variable) {
-  Knob knob = make_knob<V>(std::move(option),
-                           [&variable] { return variable ? nlohmann::json(*variable) : nlohmann::json(); }, {});
-  knob.set = [&variable](const nlohmann::json& to) {
-    variable = to.is_null() ? std::nullopt : std::optional(to.get<V>());
-  };
-  return knob;
-}
+Knob make_knob(core::Option option, std::optional<V>& variable);
 
 }  // namespace sidestream::couple

@@ -1,6 +1,8 @@
 #include "sidestream/couple/knob.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sidestream/core/error.hpp"
 
@@ -51,5 +53,48 @@ core::Node node_of(const Knob& knob, const nlohmann::json& value) {
   if (value.is_number_integer()) return core::Node(value.get<std::int64_t>());
   return *core::to_node(value.get<double>(), knob.option);
 }
+
+template <typename V>
+Knob make_knob(core::Option option, std::function<nlohmann::json()> value, std::function<void(const V&)> set) {
+  return {option,
+          [option](const core::Node& node) {
+            V read{};
+            core::read_value(node, option, read);
+            return nlohmann::json(read);
+          },
+          std::move(value), [set = std::move(set)](const nlohmann::json& to) { set(to.get<V>()); }};
+}
+
+template <typename V>
+Knob make_knob(core::Option option, V& variable, std::function<void()> take_up) {
+  return make_knob<V>(
+      std::move(option), [&variable] { return nlohmann::json(variable); },
+      [&variable, take_up = std::move(take_up)](const V& to) {
+        variable = to;
+        if (take_up) take_up();
+      });
+}
+
+template <typename V>
+Knob make_knob(core::Option option, std::optional<V>& variable) {
+  Knob knob = make_knob<V>(std::move(option),
+                           [&variable] { return variable ? nlohmann::json(*variable) : nlohmann::json(); }, {});
+  knob.set = [&variable](const nlohmann::json& to) {
+    variable = to.is_null() ? std::nullopt : std::optional(to.get<V>());
+  };
+  return knob;
+}
+
+template Knob make_knob(core::Option, std::function<nlohmann::json()>, std::function<void(const std::int64_t&)>);
+template Knob make_knob(core::Option, std::function<nlohmann::json()>, std::function<void(const double&)>);
+template Knob make_knob(core::Option, std::function<nlohmann::json()>, std::function<void(const std::string&)>);
+template Knob make_knob(core::Option, std::function<nlohmann::json()>, std::function<void(const std::vector<double>&)>);
+template Knob make_knob(core::Option, bool&, std::function<void()>);
+template Knob make_knob(core::Option, std::int64_t&, std::function<void()>);
+template Knob make_knob(core::Option, double&, std::function<void()>);
+template Knob make_knob(core::Option, std::string&, std::function<void()>);
+template Knob make_knob(core::Option, std::vector<double>&, std::function<void()>);
+template Knob make_knob(core::Option, std::optional<std::int64_t>&);
+template Knob make_knob(core::Option, std::optional<double>&);
 
 }  // namespace sidestream::couple
