@@ -1,8 +1,12 @@
-/* Sessions of sidestream.h for programs that are to be built and to run where Sidestream may not be installed: compile
- * this file into the program instead of linking the library. Where SIDESTREAM_LIBRARY names the library, or the loader
- * finds it, calls go there; else they succeed and do nothing, and the program runs as it would by itself.
+/* sidestream.h for programs that are to be built and to run where Sidestream may not be installed: compile this file into
+ * the program instead of linking the library. Where SIDESTREAM_LIBRARY names the library, or the loader finds it, calls
+ * go there; else those of sessions succeed and do nothing, and the program runs as it would by itself. Redistribution,
+ * whose result the program needs, is refused then.
  *
  *     mpicc solver.c sidestream_stub.c -o solver -ldl
+ *
+ *     mpicc -c sidestream_stub.c
+ *     mpif90 sidestream.f90 solver.f90 sidestream_stub.o -o solver -ldl
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -169,6 +173,52 @@ int sidestream_progress(sidestream_session *session) {
 int sidestream_close(sidestream_session *session) {
   PASS(sidestream_close, (sidestream_session *), (session), SIDESTREAM_OK);
 }
+
+static int no_library(void) {
+  return refuse("the library is not there, and redistribution needs it\nhint: install Sidestream, or name its library "
+                "in SIDESTREAM_LIBRARY", "");
+}
+
+int sidestream_describe(const sidestream_description *description, sidestream_data **data) {
+  const int status = load();
+  if (status != SIDESTREAM_OK) return status;
+  PASS(sidestream_describe, (const sidestream_description *, sidestream_data **), (description, data), no_library());
+}
+
+int sidestream_map(sidestream_data *data, MPI_Comm comm, const sidestream_chunks *owned,
+                   const sidestream_chunks *needed) {
+  PASS(sidestream_map, (sidestream_data *, MPI_Comm, const sidestream_chunks *, const sidestream_chunks *),
+       (data, comm, owned, needed), no_library());
+}
+
+int sidestream_map_f(sidestream_data *data, MPI_Fint comm, const sidestream_chunks *owned,
+                     const sidestream_chunks *needed) {
+  PASS(sidestream_map_f, (sidestream_data *, MPI_Fint, const sidestream_chunks *, const sidestream_chunks *),
+       (data, comm, owned, needed), no_library());
+}
+
+int sidestream_reorganise(sidestream_data *data, const sidestream_memory *owned, const sidestream_memory *needed) {
+  PASS(sidestream_reorganise, (sidestream_data *, const sidestream_memory *, const sidestream_memory *),
+       (data, owned, needed), no_library());
+}
+
+int sidestream_start(sidestream_data *data, const sidestream_memory *owned, const sidestream_memory *needed) {
+  PASS(sidestream_start, (sidestream_data *, const sidestream_memory *, const sidestream_memory *),
+       (data, owned, needed), no_library());
+}
+
+int sidestream_finish(sidestream_data *data) { PASS(sidestream_finish, (sidestream_data *), (data), no_library()); }
+
+int sidestream_test(sidestream_data *data, int *is_done) {
+  PASS(sidestream_test, (sidestream_data *, int *), (data, is_done), no_library());
+}
+
+int sidestream_sent_bytes(const sidestream_data *data, sidestream_type type, uint64_t *bytes) {
+  PASS(sidestream_sent_bytes, (const sidestream_data *, sidestream_type, uint64_t *), (data, type, bytes),
+       no_library());
+}
+
+int sidestream_free(sidestream_data *data) { PASS(sidestream_free, (sidestream_data *), (data), SIDESTREAM_OK); }
 
 const char *sidestream_last_message(void) {
   const char *(*its)(void) = (const char *(*)(void))found("sidestream_last_message");
