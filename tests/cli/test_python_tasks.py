@@ -442,6 +442,36 @@ def test_what_goes_wrong_names_its_line_and_ends_nothing(fault: str, tmp_path: P
     assert events(tmp_path / "run", "run_end")[-1]["status"] == ("incomplete" if done.returncode else "finished")
 
 
+UNDECLARED = """
+import sidestream
+
+@sidestream.analysis(fields=["gas_density"])
+def mine(snapshot, field="pressure"):
+    assert snapshot.fields == ["gas_density"] and "pressure" not in snapshot and not snapshot.species
+    assert not snapshot.particles().variables
+    return {"most": snapshot.max(*[block.cells for _, (block,) in snapshot.each_block(field)])}
+"""
+
+
+def test_only_declared_fields_are_there_whatever_the_transport(tmp_path: Path) -> None:
+    ways = ("in-situ", "async", "in-transit")
+    tasks = [TASK.replace("mine]", f"{way}]") + f'transport = "{way}"\n' for way in ways]
+    write(tmp_path, BLAST, *tasks, "[coupling]\nsidecars = 1\n", script=UNDECLARED)
+    done = run(tmp_path, 2, "--set", "run.max_steps=1")
+    assert done.returncode != 0
+    (told,) = {event["message"].partition(" (")[0] for event in events(tmp_path / "run", "analysis_failed")}
+    assert told == "the analysis failed: `pressure` is not among the fields that the analysis names"
+    assert "add it to `fields`" in done.stderr and "@sidestream.analysis(fields=[..., 'pressure'])" in done.stderr
+    assert {event["task"] for event in events(tmp_path / "run", "analysis_failed")} == set(ways)
+
+    declared = [word for way in ways for word in ("--set", f'task.{way}.fields=["gas_density", "pressure"]')]
+    (tmp_path / "mine.py").write_text(UNDECLARED.replace('    assert snapshot.fields == ["gas_density"] and', "    assert True or"))
+    done = run(tmp_path, 2, "--set", "run.max_steps=1", *declared, out="declared")
+    assert done.returncode == 0, done.stderr
+    most = [[float(found.most) for found in results(tmp_path / "declared", way).values()] for way in ways]
+    assert most[0] == most[1] == most[2] and min(most[0]) > 0
+
+
 def test_what_a_task_prints_is_seen(tmp_path: Path) -> None:
     write(tmp_path, BLAST, TASK, script=faulty("print('at', snapshot.step, 'seen')\nreturn {'y': 1.0}"))
     done = command(tmp_path, "run", "box.toml", "-n", 1, "--out", "run")
