@@ -61,9 +61,9 @@ class TaskSnapshot(StreamSnapshot):
         return {name: float(value) for name, value in self._facts["attributes"].items()}
 
     @property
-    def cell_count(self) -> int:
-        """The cells that the domain has in the resolution of level 0."""
-        return math.prod(self.cells())
+    def volume(self) -> float:
+        """The volume of the domain, which the cells of all levels fill together [`length_unit`^3]."""
+        return math.prod(self.box_size)
 
     def cell_size(self, level: int = 0) -> tuple[float, float, float]:
         """The sides x, y, z of a cell of a level [`length_unit`]."""
