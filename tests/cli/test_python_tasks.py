@@ -484,7 +484,9 @@ def test_only_declared_fields_are_there_whatever_the_transport(tmp_path: Path) -
     assert {event["task"] for event in events(tmp_path / "run", "analysis_failed")} == set(ways)
 
     declared = [word for way in ways for word in ("--set", f'task.{way}.fields=["gas_density", "pressure"]')]
-    (tmp_path / "mine.py").write_text(UNDECLARED.replace('    assert snapshot.fields == ["gas_density"] and', "    assert True or"))
+    (tmp_path / "mine.py").write_text(
+        UNDECLARED.replace('    assert snapshot.fields == ["gas_density"] and', "    assert True or")
+    )
     done = run(tmp_path, 2, "--set", "run.max_steps=1", *declared, out="declared")
     assert done.returncode == 0, done.stderr
     most = [[float(found.most) for found in results(tmp_path / "declared", way).values()] for way in ways]

@@ -16,9 +16,7 @@ from sidestream.runs.forces import _frequency, barriers, strouhal_numbers
 SPEED, LENGTH, PERIOD = 0.1, 12.0, 727.3
 
 
-def write_run(
-    folder: Path, steps: int, *, painted_from: int | None = None, ringing_until: int = 0
-) -> sidestream.Run:
+def write_run(folder: Path, steps: int, *, painted_from: int | None = None, ringing_until: int = 0) -> sidestream.Run:
     """A run whose cylinder has a drag of 1.5 and a lift of 0.4 that swings, at first from step to step."""
     folder.mkdir()
     (folder / "config.toml").write_text('simulation = "lbm"\n', encoding="utf-8")

@@ -22,8 +22,8 @@ from sidestream.figures.halos.halo_map import radii
 from sidestream.figures.halos.halo_properties import lognormal_fit
 from sidestream.figures.halos.halo_scene import MOST_POINTS, halo_scene
 from sidestream.figures.halos.mass_function import (
-    Curves,
     BIN_WIDTH,
+    Curves,
     MassFunction,
     Series,
     draw,

@@ -164,7 +164,12 @@ def compare(
     ] = 0.1,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="The picture, with its numbers beside it as .csv and .nc (default: compare-<NAME>.png).", show_default=False),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="The picture, with its numbers beside it as .csv and .nc (default: compare-<NAME>.png).",
+            show_default=False,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -206,7 +211,15 @@ def compare(
     if as_json:
         rows = [_row(one) for one in made]
         totals = [dict(zip(("run", "chi_squared", "degrees_of_freedom"), of, strict=True)) for of in _totals(made)]
-        console.print_json({"covariance": used, "picture": str(path), "numbers": [str(file) for file in numbers], "comparisons": rows, "totals": totals})
+        console.print_json(
+            {
+                "covariance": used,
+                "picture": str(path),
+                "numbers": [str(file) for file in numbers],
+                "comparisons": rows,
+                "totals": totals,
+            }
+        )
         return
     _print_comparisons(made)
     how = "errors of the tables, added in quadrature" if covariance is None else "of all points of the table"

@@ -134,7 +134,15 @@ def _draw_branch(axes: Any, branch: Branch, heaviest: float, colour: str, parent
         merger = {"color": FAINT, "lw": 1, "zorder": 1, "label": f"_branch {branch.place:+g}, its merger"}
         axes.plot([times[0], branch.merges_at], [branch.place, parent], **merger)
     axes.plot(times, place, color=colour, lw=1.4, zorder=2, label=f"_branch {branch.place:+g}")
-    axes.scatter(times, place, s=4 + 220 * (mass / heaviest) ** (2 / 3), color=colour, lw=0, zorder=3, label=f"_branch {branch.place:+g}, halos")
+    axes.scatter(
+        times,
+        place,
+        s=4 + 220 * (mass / heaviest) ** (2 / 3),
+        color=colour,
+        lw=0,
+        zorder=3,
+        label=f"_branch {branch.place:+g}, halos",
+    )
 
 
 def _times(rows: xr.Dataset) -> np.ndarray:
