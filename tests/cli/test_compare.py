@@ -9,6 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import xarray as xr
 
 import sidestream
 from calls import Done, command
@@ -67,6 +68,16 @@ def test_chi_squared_is_that_of_the_tables(runs: Path) -> None:
     answer = json.loads(done.stdout)
     assert answer["covariance"] == "diagonal"
     assert (runs / "picture.png").read_bytes()[:4] == b"\x89PNG"
+    assert answer["numbers"] == ["picture.csv", "picture.nc"]
+    with (runs / "picture.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    panels = list(dict.fromkeys(row["panel"] for row in rows))
+    moments = [float(panel.removeprefix("P(k) at z = ")) for panel in panels]
+    assert moments == sorted(moments, reverse=True) and len(moments) > 3
+    assert {"one", "two", "Chabanier et al. 2019 (eBOSS)"} <= {row["series"] for row in rows}
+    assert {(row["x_axis"], row["y_axis"]) for row in rows} == {("k [s/km]", "P(k) [km/s]")}
+    with xr.open_dataset(runs / "picture.nc", engine="h5netcdf") as numbers:
+        assert {one.attrs["panel"] for one in numbers.data_vars.values() if "panel" in one.attrs} == set(panels)
     found = answer["comparisons"]
     assert {row["run"] for row in found} == {"one", "two"}
     assert {row["data"].split(".")[1] for row in found} >= {"chabanier2019", "karacayli2022", "karacayli2024"}
@@ -128,7 +139,9 @@ def test_the_table_says_sums_and_the_covariance(runs: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "covariance  diagonal: errors of the tables, added in quadrature" in done.stdout
-    assert "picture     compare-flux_power.karacayli2022.png" in done.stdout
+    name = "compare-flux_power.karacayli2022"
+    assert f"picture     {name}.png\nnumbers     {name}.csv, {name}.nc\n" in done.stdout
+    assert (runs / f"{name}.csv").is_file() and (runs / f"{name}.nc").is_file()
     rows = json.loads(compare(runs, "one", "--data", "flux_power.karacayli2022", "--json").stdout)["comparisons"]
     total, points = sum(row["chi_squared"] for row in rows), sum(row["degrees_of_freedom"] for row in rows)
     assert f"all of one: chi^2 {total:.2f}, {points} degrees of freedom" in done.stdout
@@ -234,6 +247,7 @@ def test_matrices_that_are_no_covariance_are_refused(case: str, runs: Path) -> N
         (["one", "--data", "flux_power", "--task", "gas"], 1, "task `gas` has no results of `flux`"),
         (["late", "--data", "flux_power"], 1, "no result of the run can be compared"),
         (["one", "--data", "flux_power", "--out", "none/picture.png"], 1, "the picture cannot be written"),
+        (["one", "--data", "flux_power", "--out", "picture.csv"], 2, "would be written over another file"),
         (["one", "--data", "flux_power", "--covariance", "c.csv"], 2, "--covariance is of data of your own"),
         (["one", "--data", "lost.csv"], 1, "the file cannot be read"),
         (["one", "--data", "words.csv"], 1, "what is no number"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from calls import command
 from hosts import HOSTS, c_program, fortran_program
+from sidestream.launch.conformance import Finding, _once
 from sidestream.launch.launcher import mpi_environment
 
 TASKS = '[task.slice]\nanalysis = "slice"\nfields = ["{field}"]\nevery = 40\n'
@@ -146,7 +148,7 @@ with sidestream.session("tasks.toml", "run", comm=world, quiet=True) as run:
         os._exit(0)
 """
 FAULTS: dict[str, tuple[str, str, list[str]]] = {
-    "hole": ("mesh", "cells of level 0 belong to no block", ["the cells ["]),
+    "hole": ("mesh", "cells of level 0 belong to no block", ["the cells [", "ranks 0-2"]),
     "overlap": ("mesh", "two blocks have cells in common", ["rank 1", "rank 0"]),
     "ghosts": ("ghosts", "a ghost cell is", ["field `height`", "block 0", "rank 0", "cell 4 3 4", "rank 1"]),
     "unit": ("units", "there is no unit `Kelvins`", ["field `height`"]),
@@ -168,6 +170,7 @@ def test_a_fault_is_named_with_its_place(fault: str, tmp_path: Path) -> None:
     assert code == 1, findings
     wrong = [one for one in findings[check] if one["verdict"] == "wrong"]
     assert any(message in one["message"] for one in wrong), findings
+    assert len({one["message"] for one in wrong}) == len(wrong), "each is told once, with its ranks"
     text = " ".join(one["message"] + " " + one["where"] for one in wrong)
     assert not [word for word in words if word not in text], text
 
@@ -182,6 +185,17 @@ def test_what_may_be_meant_is_a_note(fault: str, message: str, tmp_path: Path) -
     assert code == 0, findings
     (note,) = [one for one in findings["units"] if one["verdict"] == "note"]
     assert message in note["message"]
+
+
+def test_what_several_ranks_say_of_a_field_is_told_by_the_first() -> None:
+    ghost = Finding("ghosts", "wrong", "a ghost cell is 1.5", "field `u`, block 0, rank 1, cell 0 0 7, step 1")
+    others = [replace(ghost, message=f"a ghost cell is {n}.5", where=f"field `u`, block 0, rank {n}") for n in (2, 5)]
+    mesh = [Finding("mesh", "wrong", "a hole", f"rank {n}") for n in (0, 1, 3)]
+    apart = Finding("calls", "wrong", "its last call was `step`, the 3th", "rank 2")
+
+    told = _once([ghost, *others, *mesh, apart, replace(apart, message=apart.message.replace("3th", "4th"))])
+
+    assert [one.where for one in told] == [f"{ghost.where}; also on ranks 2, 5", "ranks 0-1, 3", "rank 2", "rank 2"]
 
 
 def test_a_program_without_a_session_and_one_that_is_not_there_are_told(tmp_path: Path) -> None:

@@ -273,6 +273,9 @@ BY_ANOTHER_TEST = {
     r"mpicc examples/hosts/wave.c .*|mpirun -n 2 ./wave .*": (
         "tests/cli/test_hosts.py::test_a_program_gets_its_own_numbers_in_the_same_bits_on_any_ranks_and_by_any_way"
     ),
+    r"mpicc -c .*/sidestream_stub.c .*|mpif90 .* sidestream_stub.o .*": (
+        "tests/cli/test_hosts.py::test_a_program_with_the_stub_runs_without_the_library_and_uses_one_that_is_there"
+    ),
     r"mpirun -n 4 python my_script.py": "tests/python/test_mpi_blocks.py::test_blocks_have_the_results_of_the_whole",
     r"mpirun -n 4 python examples/redistribution/tiff_bricks.py .*": (
         "tests/python/test_redistribution.py::test_a_stack_of_images_becomes_bricks"

@@ -1,11 +1,13 @@
 """Every example is valid, and runs: those that take longer than seconds on a smaller grid or for a shorter time."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import tomllib
 
 import sidestream
 from calls import command, program
@@ -44,7 +46,7 @@ SMALLER = {  # by name, what is changed
     "taylor_green": ["mesh.cells=[16,16,16]", "mesh.block=8"],
     "vortex": ["vortex.end=0.5"],
     "hydrostatic_sphere": ["hydrostatic_sphere.end=0.1"],
-    "wind_tunnel": ["lbm.end=200", "task.wake.every=100", "task.vortices.every=100"],
+    "wind_tunnel": ["lbm.end=200", "task.wake.every=100", "task.vorticity.every=100", "task.vortices.every=100"],
     "zoom": ["run.max_steps=2"],
 }
 # By the example whose report has the pictures that theirs would have, of the same analyses.
@@ -75,6 +77,14 @@ def test_each_example_is_valid_as_it_stands(name: str) -> None:
     result = command(EXAMPLES, "check", f"{name}.toml", "-n", 2)
 
     assert result.returncode == 0, result.stderr
+
+
+def test_the_runs_of_which_the_help_shows_pictures_paint_some(tmp_path: Path) -> None:
+    shown = re.findall(r"sidestream (?:view|movie) runs/(\w+)", command(tmp_path, "--help").stdout)
+    assert len(shown) == 2
+    for name in shown:
+        tasks = tomllib.loads((EXAMPLES / f"{name}.toml").read_text())["task"].values()
+        assert "display" in {task["analysis"] for task in tasks}, name
 
 
 def test_no_example_is_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import sidestream
 from calls import analyze_later
 from hosts import HOSTS, PREFIX, STUB, c_program, compiled, flags, fortran_program, launch
 from test_faults import results
+from tiers import slow
 
 TASKS = """
 [task.slice]
@@ -149,25 +151,59 @@ def test_a_program_goes_on_from_its_checkpoint_on_other_ranks_to_the_bit(
     assert [one["step"] for one in lines if one["event"] == "step"][-1] == last
 
 
+def stubbed_program(folder: Path, source: Path) -> Path:
+    """A program with the stub in the place of the library."""
+    if source.suffix == ".c":
+        options = ("-std=c11", *flags("--cflags"))
+        return compiled("mpicc", folder, "stubbed", source, STUB, "-ldl", "-lm", options=options)
+    stub = compiled("mpicc", folder, "stub.o", STUB, options=("-c", *flags("--cflags")))
+    module = PREFIX / "include" / "sidestream.f90"
+    return compiled("mpif90", folder, "stubbed", module, source, stub, "-ldl", options=("-std=f2008",))
+
+
+@pytest.mark.parametrize(("name", "source"), [("wave", "wave.c"), *slow(("heat", "heat.f90"))])
 def test_a_program_with_the_stub_runs_without_the_library_and_uses_one_that_is_there(
-    wave: Path, tmp_path: Path
+    name: str, source: str, programs: dict[str, tuple[list[object], str, int]], tmp_path: Path
 ) -> None:
-    options = ("-std=c11", *flags("--cflags"))
-    stubbed = compiled("mpicc", tmp_path, "stubbed", HOSTS / "wave.c", STUB, "-ldl", "-lm", options=options)
-    config = configured(tmp_path, "height", 100)
+    line, field, every = programs[name]
+    stubbed = stubbed_program(tmp_path, HOSTS / source)
+    config = configured(tmp_path, field, every)
     alone = launch(tmp_path, 2, stubbed, config, "alone", LD_LIBRARY_PATH="")
-    assert alone.returncode == 0, alone.stderr
+    assert alone.returncode == 0, alone.stdout + alone.stderr
     assert not (tmp_path / "alone").exists()
 
     library = PREFIX / "lib" / "libsidestream.so.1"
     there = launch(tmp_path, 2, stubbed, config, "there", SIDESTREAM_LIBRARY=str(library))
-    assert there.returncode == 0, there.stderr
-    assert launch(tmp_path, 2, wave, config, "linked").returncode == 0
-    assert results(tmp_path / "there") == results(tmp_path / "linked")
+    assert there.returncode == 0, there.stdout + there.stderr
+    found = launch(tmp_path, 2, stubbed, config, "found", LD_LIBRARY_PATH=str(library.parent))
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert launch(tmp_path, 2, *line, config, "linked").returncode == 0
+    assert results(tmp_path / "there") == results(tmp_path / "found") == results(tmp_path / "linked") != {}
 
     lost = launch(tmp_path, 1, stubbed, config, "lost", SIDESTREAM_LIBRARY="/nowhere.so")
     assert lost.returncode != 0
-    assert "SIDESTREAM_LIBRARY cannot be loaded" in lost.stderr
+    assert "SIDESTREAM_LIBRARY cannot be loaded" in lost.stdout + lost.stderr
+
+
+@pytest.mark.parametrize("source", ["quadrants.f90", *slow("quadrants.c")])
+def test_redistribution_with_the_stub_is_refused_without_the_library_and_done_with_one(
+    source: str, tmp_path: Path
+) -> None:
+    stubbed = stubbed_program(tmp_path, HOSTS.parent / "redistribution" / source)
+    alone = launch(tmp_path, 4, stubbed, LD_LIBRARY_PATH="")
+    assert alone.returncode != 0
+    assert "the library is not there, and redistribution needs it" in alone.stdout + alone.stderr
+    assert "hint: install Sidestream" in alone.stdout + alone.stderr
+    there = launch(tmp_path, 4, stubbed, SIDESTREAM_LIBRARY=str(PREFIX / "lib" / "libsidestream.so.1"))
+    assert there.returncode == 0, there.stdout + there.stderr
+
+
+def test_the_stub_has_every_function_of_the_header() -> None:
+    header = (PREFIX / "include" / "sidestream.h").read_text()
+    declared = re.findall(r"^SIDESTREAM_PUBLIC [^;(]*?(\w+)\(", header, re.MULTILINE)
+    defined = re.findall(r"^(?:int|const char) [*]?(sidestream_\w+)\(", STUB.read_text(), re.MULTILINE)
+    assert "sidestream_free" in declared
+    assert sorted(defined) == sorted(declared)
 
 
 def test_a_library_of_another_mpi_is_refused_by_name(tmp_path: Path) -> None:

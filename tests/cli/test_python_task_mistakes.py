@@ -80,7 +80,7 @@ ODD = {
         "                                 weights=np.concatenate([np.ravel(v) for v in views[:4]]))[0]}"
     ),
     "masked": (
-        "mean = snapshot.sum(*cells) / snapshot.cell_count\n"
+        "mean = snapshot.sum(*cells) / snapshot.sum(*[np.ones_like(c) for c in cells])\n"
         "high = [np.ma.masked_less_equal(c, mean) for c in cells]\n"
         "return {'sum': snapshot.sum(*high), 'least': snapshot.min(*high), 'most': snapshot.max(*high),\n"
         "        'same': snapshot.sum(*[c[c > mean] for c in cells]), 'hidden': np.ma.masked_less([1, 2, 3], 2)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,23 @@ def test_what_a_function_finds_is_what_files_hold(blast: Path) -> None:
     assert int(last.counts.sum()) == int(last.cells) < density.size  # each leaf once
     x = slices["x"].values
     assert float(last.reach) == pytest.approx(x[np.any(density > 1.0, axis=0)].max(), abs=(x[1] - x[0]) * 2)
+
+
+def test_the_example_of_the_guide_is_right_on_a_refined_mesh(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "own_analysis.md").read_text()
+    (example,) = re.findall(r"```python\n(# dense.py.*?)```", guide, re.DOTALL)
+    plotfile = '[output]\nplotfile = { format = "nyx", at_end = true }\n'
+    write(tmp_path, BLAST, TASK, "parameters = { above = 1.5 }\n", plotfile, script=example)
+    done = run(tmp_path, 2)
+    assert done.returncode == 0, done.stderr
+    found = results(tmp_path / "run")["00008.nc"]
+    plot = sidestream.open(tmp_path / "run" / "plt00008")
+    assert plot.levels == 3 and len(plot.boxes(0)) > 0
+    finest = plot.covering_grid("gas_density", 2).values
+    assert float(found.share) == pytest.approx((finest > 1.5 * finest.mean()).mean(), rel=1e-12)
+    edges = np.append(found.edge.values, 1000.0)
+    expected = np.histogram(finest / finest.mean(), edges)[0] / finest.size
+    np.testing.assert_allclose(found["volume"], expected, rtol=1e-12)
 
 
 def test_figures_lie_beside_results(blast: Path) -> None:
@@ -276,7 +294,8 @@ def count(snapshot):
     assert not mine.flags.writeable
     from mpi4py import MPI
     total = snapshot.comm.allreduce(mine.size, MPI.SUM)
-    mean = snapshot.sum(*[b.cells for b in snapshot.blocks("dark_matter_density")]) / snapshot.cell_count
+    blocks = snapshot.blocks("dark_matter_density")
+    mean = snapshot.sum(*[b.cells * snapshot.cell_volume() for b in blocks]) / snapshot.volume
     return {"particles": total, "ids": snapshot.sum(mine), "redshift": snapshot.attrs["redshift"], "mean": mean}
 """
 
@@ -444,6 +463,38 @@ def test_what_goes_wrong_names_its_line_and_ends_nothing(fault: str, tmp_path: P
     assert failed and all(message in event["message"] and place in event["message"] for event in failed), failed
     assert len(results(tmp_path / "run", "slices")) == 3
     assert events(tmp_path / "run", "run_end")[-1]["status"] == ("incomplete" if done.returncode else "finished")
+
+
+UNDECLARED = """
+import sidestream
+
+@sidestream.analysis(fields=["gas_density"])
+def mine(snapshot, field="pressure"):
+    assert snapshot.fields == ["gas_density"] and "pressure" not in snapshot and not snapshot.species
+    assert not snapshot.particles().variables
+    return {"most": snapshot.max(*[block.cells for _, (block,) in snapshot.each_block(field)])}
+"""
+
+
+def test_only_declared_fields_are_there_whatever_the_transport(tmp_path: Path) -> None:
+    ways = ("in-situ", "async", "in-transit")
+    tasks = [TASK.replace("mine]", f"{way}]") + f'transport = "{way}"\n' for way in ways]
+    write(tmp_path, BLAST, *tasks, "[coupling]\nsidecars = 1\n", script=UNDECLARED)
+    done = run(tmp_path, 2, "--set", "run.max_steps=1")
+    assert done.returncode != 0
+    (told,) = {event["message"].partition(" (")[0] for event in events(tmp_path / "run", "analysis_failed")}
+    assert told == "the analysis failed: `pressure` is not among the fields that the analysis names"
+    assert "add it to `fields`" in done.stderr and "@sidestream.analysis(fields=[..., 'pressure'])" in done.stderr
+    assert {event["task"] for event in events(tmp_path / "run", "analysis_failed")} == set(ways)
+
+    declared = [word for way in ways for word in ("--set", f'task.{way}.fields=["gas_density", "pressure"]')]
+    (tmp_path / "mine.py").write_text(
+        UNDECLARED.replace('    assert snapshot.fields == ["gas_density"] and', "    assert True or")
+    )
+    done = run(tmp_path, 2, "--set", "run.max_steps=1", *declared, out="declared")
+    assert done.returncode == 0, done.stderr
+    most = [[float(found.most) for found in results(tmp_path / "declared", way).values()] for way in ways]
+    assert most[0] == most[1] == most[2] and min(most[0]) > 0
 
 
 def test_what_a_task_prints_is_seen(tmp_path: Path) -> None:

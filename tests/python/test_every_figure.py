@@ -269,6 +269,25 @@ def test_the_numbers_are_those_that_are_drawn(drawn: dict[str, Picture], tmp_pat
         assert opened[first.dims[0]].attrs["units"] == "h Mpc^-1"
 
 
+def test_numbers_are_told_apart_by_names_and_have_axes(drawn: dict[str, Picture]) -> None:
+    wrong = []
+    for name, picture in drawn.items():
+        for panel in {one.panel for one in picture.drawn_numbers}:
+            lines = [one.series for one in picture.drawn_numbers if one.panel == panel and one.value is None]
+            if len(set(lines)) < len(lines) or (len(lines) > 1 and "" in lines):
+                wrong.append(f"{name}, {panel}: {lines}")
+        wrong += [f"{name}: {one}" for one in picture.drawn_numbers if not (one.x_axis and one.y_axis)]
+
+    assert not wrong, "\n".join(wrong)
+
+
+def test_axes_of_a_line_of_sight_have_their_own_names(drawn: dict[str, Picture]) -> None:
+    picture = drawn["forest/forest-flux-power"]
+
+    assert {"along x", "along y", "along z"} <= {one.series for one in picture.drawn_numbers}
+    assert "along x, y, z" in {text.get_text() for text in picture.figure.legends[0].get_texts()}
+
+
 def test_images_and_bars_of_errors_are_among_the_numbers(drawn: dict[str, Picture]) -> None:
     image = drawn["cosmology/picture-gas-density"].drawn_numbers[-1]
     counted = [one for one in drawn["halos/halos-mass-function"].drawn_numbers if one.error is not None]

@@ -101,7 +101,9 @@ def test_pictures_of_a_simulation_without_redshift_tell_the_time_and_no_unit_of_
     monkeypatch.setattr(Run, "result", without_redshift)
 
     picture = next(iter(pictures(Run(own_run), "picture")))
+    spectra = next(iter(pictures(Run(own_run), "spectra")))
 
+    assert {one.series for one in spectra.drawn_numbers if "linear" not in one.series} == {"t = 0.25"}
     assert {axes.get_title(loc="left") for axes in picture.figure.axes} == {"t = 0.25"}
     assert picture.figure.axes[0].get_xlabel() == "x"
 

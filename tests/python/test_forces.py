@@ -16,15 +16,15 @@ from sidestream.runs.forces import _frequency, barriers, strouhal_numbers
 SPEED, LENGTH, PERIOD = 0.1, 12.0, 727.3
 
 
-def write_run(folder: Path, steps: int, *, painted_from: int | None = None) -> sidestream.Run:
-    """A run whose cylinder has a drag of 1.5 and a lift of 0.4 that swings."""
+def write_run(folder: Path, steps: int, *, painted_from: int | None = None, ringing_until: int = 0) -> sidestream.Run:
+    """A run whose cylinder has a drag of 1.5 and a lift of 0.4 that swings, at first from step to step."""
     folder.mkdir()
     (folder / "config.toml").write_text('simulation = "lbm"\n', encoding="utf-8")
     pressure = 0.5 * SPEED**2 * LENGTH
     size = {"length": LENGTH, "area": LENGTH}
     lines = [{"event": "run_start", "t": 0.0, "group": "compute", "speed": SPEED, "barriers": {"cylinder": size}}]
     for step in range(steps):
-        lift = 0.4 * math.sin(2.0 * math.pi * step / PERIOD)
+        lift = 0.4 * math.sin(2.0 * math.pi * step / PERIOD) + (0.5 * (-1) ** step if step < ringing_until else 0.0)
         forces = {"cylinder": [1.5 * pressure, lift * pressure, 0.0]}
         if painted_from is not None and step >= painted_from:
             forces["painted"] = [0.0, 0.0, 0.0]
@@ -93,6 +93,16 @@ def test_what_is_painted_later_is_a_barrier_too(tmp_path: Path) -> None:
     assert list(run.forces("painted")["step"]) == list(range(20, 40))
     with pytest.raises(sidestream.Error, match="no forces on a barrier `wing`"):
         run.forces("wing")
+
+
+def test_the_axis_of_strouhal_numbers_is_that_of_the_flow_when_it_has_settled(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", 4000, ringing_until=30)
+
+    (picture,) = [picture for picture in pictures(run) if picture.name == "forces-cylinder"]
+
+    below = picture.figure.axes[1]
+    assert below.lines[0].get_ydata().max() > 10.0
+    assert below.get_ylim() == pytest.approx((0.0, 1.5 * LENGTH / (PERIOD * SPEED)), rel=1e-3)
 
 
 def test_each_barrier_has_a_picture_with_its_numbers(tmp_path: Path) -> None:

@@ -23,12 +23,17 @@ from sidestream.figures.halos.halo_properties import lognormal_fit
 from sidestream.figures.halos.halo_scene import MOST_POINTS, halo_scene
 from sidestream.figures.halos.mass_function import (
     BIN_WIDTH,
+    Curves,
     MassFunction,
+    Series,
+    draw,
     mass_column,
     mass_function,
     resolved_mass,
     with_fine_spheres,
 )
+from sidestream.figures.numbers import numbers_of
+from sidestream.figures.paper import INK, TEAL
 from sidestream.report import write_report
 
 DATA = Path(__file__).parents[1] / "data"
@@ -327,11 +332,26 @@ def test_what_a_cosmology_has_computed_serves_the_next_picture() -> None:
     assert Theory(COSMOLOGY)._cosmology() is first._cosmology()
 
 
-def test_the_legend_covers_no_point(drawn: dict[str, Picture]) -> None:
-    for picture in (drawn[name] for name in drawn if "mass-function" in name):
+def test_the_legend_covers_no_point_and_no_bar_of_an_error(drawn: dict[str, Picture], theory: Theory) -> None:
+    few = MassFunction(*(10.0 ** (x := np.array([11.0, 11.2, 11.4])), 10.0 ** (x + 0.2), np.ones(3, dtype=int), 1e3))
+    series = [Series(few, 3.0, "z = 3", TEAL), Series(few, 2.0, "z = 2", INK)]
+    pair = Picture("mass-function-of-few", "", "", draw("few", series, Curves.of(theory), 0.0))
+    for picture in [*(drawn[name] for name in drawn if "mass-function" in name), pair]:
         axes = picture.figure.axes[0]
         picture.figure.canvas.draw()
         legend = axes.get_legend().get_window_extent()
         for points in axes.containers:
             for x, y in axes.transData.transform(np.column_stack(points[0].get_data())):
                 assert not legend.contains(x, y), picture.name
+            for segment in (segment for bar in points[2] for segment in bar.get_segments()):
+                for place in np.linspace(*axes.transData.transform(segment), 50):
+                    assert not legend.contains(*place), picture.name
+
+
+def test_curves_of_earlier_moments_have_names(theory: Theory) -> None:
+    few = MassFunction(np.array([1e12]), np.array([2e12]), np.ones(1, dtype=int), 1e3)
+    figure = draw("few", [Series(few, 3.0, "z = 3", TEAL), Series(few, 2.0, "z = 2", INK)], Curves.of(theory), 0.0)
+
+    legend = figure.axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()][-2:] == ["z = 3, line: Warren", "z = 2"]
+    assert "Warren et al. 2006 (FOF, b = 0.2), z = 3" in {numbers.series for numbers in numbers_of(figure)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -163,7 +164,12 @@ def compare(
     ] = 0.1,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="The picture (default: compare-<NAME>.png).", show_default=False),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="The picture, with its numbers beside it as .csv and .nc (default: compare-<NAME>.png).",
+            show_default=False,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -189,8 +195,12 @@ def compare(
     made = comparing.compare([open_run(run) for run in runs], data, task, within, covariance)
     picture = overlay(made, Path(data).stem if data.lower().endswith(".csv") else data)
     path = out or Path(f"{picture.name}.png")
+    picture.name = path.stem
+    numbers = [path.with_name(path.stem + ending) for ending in (".csv", ".nc")]
+    _check_apart(numbers, [path, Path(data), *([covariance] if covariance else [])])
     try:
         picture.write_png(path)
+        picture.write_numbers(path.parent)
     except OSError as problem:
         raise Error(
             f"the picture cannot be written: {problem.strerror}",
@@ -201,12 +211,32 @@ def compare(
     if as_json:
         rows = [_row(one) for one in made]
         totals = [dict(zip(("run", "chi_squared", "degrees_of_freedom"), of, strict=True)) for of in _totals(made)]
-        console.print_json({"covariance": used, "picture": str(path), "comparisons": rows, "totals": totals})
+        console.print_json(
+            {
+                "covariance": used,
+                "picture": str(path),
+                "numbers": [str(file) for file in numbers],
+                "comparisons": rows,
+                "totals": totals,
+            }
+        )
         return
     _print_comparisons(made)
     how = "errors of the tables, added in quadrature" if covariance is None else "of all points of the table"
     console.out().print(f"covariance  {used}: {how}", soft_wrap=True)
     console.out().print(f"picture     {path}", soft_wrap=True)
+    console.out().print(f"numbers     {', '.join(map(str, numbers))}", soft_wrap=True)
+
+
+def _check_apart(numbers: Sequence[Path], others: Sequence[Path]) -> None:
+    """Refuses to write the numbers over the picture or over the data that it shows."""
+    for file in numbers:
+        if file.resolve() in [other.resolve() for other in others]:
+            raise UsageError(
+                "the numbers beside the picture would be written over another file",
+                file,
+                "name the picture otherwise: --out FILE.png",
+            )
 
 
 def _row(one: Comparison) -> dict[str, object]:

@@ -66,6 +66,7 @@ def _figure(table: xr.Dataset) -> Figure:
         axes.legend()
         for panel in below:
             panel.plot(ends, numbers, color=TEAL, marker="o", markersize=3)
-            panel.set(ylabel="Strouhal number")
+            settled = numbers[ends >= table["time"].values[[0, -1]].mean()]  # the flow begins with any periods
+            panel.set(ylabel="Strouhal number", ylim=(0.0, 1.5 * max(settled if len(settled) else numbers)))
         figure.axes[-1].set(xlabel="time [steps]")
     return figure

@@ -1,4 +1,7 @@
-"""The numbers that a figure shows, as files: whatever is drawn in it, read back from it."""
+"""The numbers that a figure shows, as files: whatever is drawn in it, read back from it.
+
+A label that begins with `_` is in no legend; what follows is the name of the series all the same.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     import h5py
 
 HEAD = ("panel", "series", "x_axis", "x", "y_axis", "y", "quantity", "value", "lower", "upper")
+_OWN_LABEL = re.compile(r"_(nolegend_|(child|container)\d+)")  # of Matplotlib, where none was given
 _TYPESET = (
     (r"\\mathrm\{([^{}]*)\}", r"\1"),
     (r"\\(?:langle|rangle|left|right)", ""),
@@ -155,7 +159,7 @@ def _of_panel(axes: Any, index: int, count: int) -> Iterator[Numbers]:
     x_axis, y_axis = (plain(text) for text in (_shared_label(axes, "x"), _shared_label(axes, "y")))
 
     def numbers(label: Any, x: Any, y: Any, **rest: Any) -> Numbers:
-        series = "" if str(label).startswith("_") else plain(str(label))
+        series = "" if _OWN_LABEL.fullmatch(str(label)) else plain(str(label).removeprefix("_"))
         return Numbers(panel, series, x_axis, y_axis, np.asarray(x, dtype=float), np.asarray(y, dtype=float), **rest)
 
     bars = {bar.lines[0]: bar for bar in axes.containers if isinstance(bar, ErrorbarContainer) and bar.lines[0]}

@@ -46,7 +46,7 @@ def _diagram(task: str, table: xr.Dataset, birth: np.ndarray, death: np.ndarray)
         axes = figure.add_subplot()
         if is_positive:
             axes.set(xscale="log", yscale="log")
-        axes.plot(ends, ends, color=FAINT, lw=1, zorder=0)
+        axes.plot(ends, ends, color=FAINT, lw=1, zorder=0, label="_birth = death")
         axes.scatter(
             death[seen] / scale,
             birth[seen] / scale,
@@ -54,6 +54,7 @@ def _diagram(task: str, table: xr.Dataset, birth: np.ndarray, death: np.ndarray)
             color=VIOLET,
             alpha=0.5,
             lw=0,
+            label="_branches",
             rasterized=seen.sum() > MOST_MARKS,
         )
         axes.set(xlabel=f"death: density at the saddle {unit}", ylabel=f"birth: density at the maximum {unit}")

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .cosmology import Theory
-from .picture import MUTED, Picture, field_name, look, redshift_colours, spread, unit_label
+from .picture import MUTED, Picture, field_name, look, moment, redshift_colours, spread, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -45,9 +45,10 @@ def _panel(axes: Any, tables: list[xr.Dataset], field: str, theory: Theory | Non
         shown = (k > 0) & (power > 0)
         if not shown.any():
             continue
-        axes.plot(k[shown], power[shown], color=colour, label=f"z = {redshift:.3g}")
+        axes.plot(k[shown], power[shown], color=colour, label=moment(table))
         if theory is not None and index in (0, len(tables) - 1):
-            axes.plot(k[shown], theory.linear_power(k[shown], redshift), "--", color=colour, lw=1.1)
+            linear = theory.linear_power(k[shown], redshift)
+            axes.plot(k[shown], linear, "--", color=colour, lw=1.1, label=f"_linear, {moment(table)}")
     if theory is not None:
         axes.plot([], [], "--", color=MUTED, lw=1.1, label=f"linear{theory.assumed}")
     axes.set(xscale="log", yscale="log", xlabel=f"wave number k{unit_label(tables[-1], 'k')}")

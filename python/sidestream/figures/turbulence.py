@@ -109,7 +109,7 @@ def _in_kolmogorov_units(plain: Any, compensated: Any, tables: Sequence[xr.Datas
         k_eta, energy = k * eta, energy / (dissipation * viscosity**5) ** 0.25
         label = f"{moment(table)}, $R_\\lambda$ = {number(table, 'taylor_reynolds_number'):.3g}"
         plain.plot(k_eta, energy, color=colour, label=label)
-        compensated.plot(k_eta, k_eta ** (5 / 3) * energy, color=colour)
+        compensated.plot(k_eta, k_eta ** (5 / 3) * energy, color=colour, label=label)
     compensated.axhline(_KOLMOGOROV_CONSTANT, ls="--", lw=1.0, color=MUTED)
     highest = max(line.get_ydata().max() for line in plain.lines)
     plain.set(xscale="log", yscale="log", xlabel=r"$k\eta$", ylabel=r"$E(k)\,/\,(\epsilon\nu^5)^{1/4}$")

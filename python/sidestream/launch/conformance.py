@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,16 +144,42 @@ def _findings(told: list[dict[str, Any]], code: int) -> list[Finding]:
             result.append(Finding(check, GOOD, meaning))
         elif not bad:
             result.append(Finding(check, UNSEEN, "nothing that it could be seen by" if of_check else UNSEEN_WHY[check]))
-        result += _first_of_each(bad) + _first_of_each(notes)
+        result += _once(bad) + _once(notes)
     return result
 
 
-def _first_of_each(findings: list[Finding]) -> list[Finding]:
-    """Ranks say the same of a field: the first one is told."""
-    seen: dict[tuple[str, str], Finding] = {}
+def _once(findings: list[Finding]) -> list[Finding]:
+    """Ranks say the same, of a field with their own numbers: it is told as by the first one, with all ranks."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
-        seen.setdefault((one.where.split(",")[0], re.sub(r"[-\d.]+", "", one.message)), one)
-    return list(seen.values())
+        field = one.where.split(",")[0] if one.where.startswith("field") else ""
+        message = re.sub(r"[-\d.]+", "", one.message) if field else one.message
+        groups.setdefault((field, message), []).append(one)
+    return [replace(group[0], where=_place_of(group)) for group in groups.values()]
+
+
+def _place_of(alike: list[Finding]) -> str:
+    """That of the first, and which ranks say so too."""
+    first = alike[0].where
+    ranks = sorted({int(rank) for one in alike for rank in re.findall(r"\brank (\d+)", one.where)})
+    if len(ranks) < 2:
+        return first
+    if first == f"rank {ranks[0]}":
+        return f"ranks {_listed(ranks)}"
+    own = next(rank for rank in ranks if re.search(rf"\brank {rank}\b", first))
+    others = [rank for rank in ranks if rank != own]
+    return f"{first}; also on rank{'s' * (len(others) > 1)} {_listed(others)}"
+
+
+def _listed(ranks: list[int]) -> str:
+    """In rising order, those that follow each other as the first and the last: `0-3, 7`."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def _of_line(line: dict[str, Any]) -> Finding:

@@ -18,7 +18,7 @@ _WIDTH = 2  # panels beside each other
 
 def overlay(made: Sequence[Comparison], data: str) -> Picture:
     """A panel for each quantity and redshift of the data, with the curve of each run and the points of each paper."""
-    panels = list(dict.fromkeys(map(_panel, made)))
+    panels = list(dict.fromkeys(map(_panel, sorted(made, key=_lateness))))
     papers = list(dict.fromkeys(one.label for one in made))
     runs = list(dict.fromkeys(one.run for one in made))
     rows = (len(panels) + _WIDTH - 1) // _WIDTH
@@ -36,8 +36,13 @@ def overlay(made: Sequence[Comparison], data: str) -> Picture:
     return Picture(f"compare-{data}", "Runs beside measurements", "Lines: runs; points: measurements.", figure)
 
 
+def _lateness(one: Comparison) -> float:
+    """By the redshift of the data, early moments first; where there is none, as they came."""
+    return 0.0 if one.redshift != one.redshift else -one.redshift
+
+
 def _panel(one: Comparison) -> str:
-    quantity = one.quantity.split(" against ")[0]
+    quantity = one.quantity.split(" ")[0]
     return quantity if one.redshift != one.redshift else f"{quantity} at z = {one.redshift:.3g}"
 
 
@@ -48,6 +53,7 @@ def _draw(axes: Any, made: Sequence[Comparison], papers: Sequence[str], runs: Se
     for one in {(one.run, one.result_redshift): one for one in made}.values():
         number = runs.index(one.run)
         axes.plot(*one.curve, ".-", color=colours[number % len(colours)], lw=1.6, ms=5, label=one.run)
-    axes.set_xlabel(made[0].quantity.split(" against ")[1])
+    height, along = made[0].quantity.split(" against ")
+    axes.set(xlabel=along, ylabel=height)
     if made[0].redshift == made[0].redshift:
         axes.set(xscale="log", yscale="log")

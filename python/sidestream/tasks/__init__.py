@@ -3,9 +3,10 @@
 Example:
     >>> @sidestream.analysis(fields=["gas_density"])
     ... def dense(snapshot, above=100.0):
-    ...     cells = [block.cells for block in snapshot.blocks("gas_density")]
-    ...     mean = snapshot.sum(*cells) / snapshot.cell_count
-    ...     return {"dense": snapshot.sum(*[c > above * mean for c in cells]) / snapshot.cell_count}
+    ...     parts = [(b.cells, snapshot.cell_volume(level)) for level, (b,) in snapshot.each_block("gas_density")]
+    ...     mean = snapshot.sum(*[cells * volume for cells, volume in parts]) / snapshot.volume
+    ...     dense = snapshot.sum(*[(cells > above * mean) * volume for cells, volume in parts])
+    ...     return {"dense": dense / snapshot.volume}
 
     [task.dense]
     analysis = "python"

@@ -40,7 +40,7 @@ class _Task:
 
     def run(self, step: Any) -> dict[str, Any]:
         """The result of a moment, in the words of the compiled part. What goes wrong on a rank is raised on all."""
-        snapshot = TaskSnapshot(step)
+        snapshot = TaskSnapshot(step, self.fields, self.species)
         problem: BaseException | None = None
         found: dict[str, Any] = {}
         try:

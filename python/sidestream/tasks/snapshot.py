@@ -24,11 +24,13 @@ class TaskSnapshot(StreamSnapshot):
     Blocks are leaves: each part of the domain belongs to one cell of one level, so that nothing has to be masked.
     Arrays are the simulation's own: read-only, and gone when the function ends. `sum`, `min`, `max`, `histogram` and
     `gather` are called by all ranks, in the same order; what one rank raises meanwhile is raised on all of them. What a
-    masked array hides is left out.
+    masked array hides is left out. Only the fields and species that the analysis names are there, whatever the
+    transport.
     """
 
-    def __init__(self, step: Any) -> None:
+    def __init__(self, step: Any, fields: Sequence[str], species: Sequence[str]) -> None:
         super().__init__("", step, None, True)
+        self._facts |= _declared(self._facts, fields, species)
         self.problem: Error | None = None  #: what all ranks have raised together
 
     @property
@@ -59,9 +61,9 @@ class TaskSnapshot(StreamSnapshot):
         return {name: float(value) for name, value in self._facts["attributes"].items()}
 
     @property
-    def cell_count(self) -> int:
-        """The cells that the domain has in the resolution of level 0."""
-        return math.prod(self.cells())
+    def volume(self) -> float:
+        """The volume of the domain, which the cells of all levels fill together [`length_unit`^3]."""
+        return math.prod(self.box_size)
 
     def cell_size(self, level: int = 0) -> tuple[float, float, float]:
         """The sides x, y, z of a cell of a level [`length_unit`]."""
@@ -79,6 +81,10 @@ class TaskSnapshot(StreamSnapshot):
             ((first + np.arange(count) + 0.5) * size).reshape([-1 if axis == n else 1 for n in range(3)])
             for axis, (first, count, size) in enumerate(zip(block.origin, block.cells.shape, sizes, strict=True))
         )
+
+    def blocks(self, field: str, level: int = 0) -> list[Block]:
+        """The cells of a level that this rank has, block by block, without a copy."""
+        return super().blocks(self._offered(field), level)
 
     def each_block(self, *fields: str) -> Iterator[tuple[int, tuple[Block, ...]]]:
         """The level of each block of this rank, over all levels, and the block of each of the fields there."""
@@ -172,7 +178,7 @@ class TaskSnapshot(StreamSnapshot):
             whole: rank 0 has all of it, the others None: as volumes are rendered, for grids that fit there.
         """
         with translated_errors():
-            names = {name: self._named(name) for name in fields}
+            names = {name: self._offered(name) for name in fields}
             self._checked(level)
         self._meet(IMAGE)
         self._compare("what an image is made of", [names, level, whole], "name the same fields and level on all ranks")
@@ -193,11 +199,23 @@ class TaskSnapshot(StreamSnapshot):
         return images.joined(packed) if self.rank == 0 else None
 
     def _read_covering(self, field: str, level: int, part: Any = None) -> NDArray[np.float64]:
-        problem = None
+        field, problem = self._offered(field), None
         if self.ranks > 1:
             problem = Error("each rank has a part of a field", field, f"take its parts: snapshot.blocks({field!r})")
         self._meet(COVERING, problem)
         return super()._read_covering(field, level, part)
+
+    def _read_particles(self, species: str) -> dict[str, Any]:
+        if species and species not in self.species:
+            raise _not_declared("species", species, self.species)
+        return super()._read_particles(species or self.species[0])
+
+    def _offered(self, field: str) -> str:
+        """The name of a field that is there."""
+        found = self._named(field)
+        if found not in self.fields:
+            raise _not_declared("fields", field, self.fields)
+        return found
 
     def _meet(self, place: int, problem: Error | None = None) -> None:
         """Waits for all ranks, and raises what is wrong on any of them."""
@@ -220,6 +238,26 @@ class TaskSnapshot(StreamSnapshot):
     def _is_nan(self, own: float) -> bool:
         """Whether the number of any rank is none."""
         return bool(self._step.max(float(math.isnan(own))) > 0.0)
+
+
+def _declared(facts: dict[str, Any], fields: Sequence[str], species: Sequence[str]) -> dict[str, Any]:
+    """What the state says of the fields and species that are named, of which `""` is the first."""
+    names = {name.removesuffix("?") for name in fields}
+    kinds = [one for n, one in enumerate(facts["species"]) if one["name"] in species or (n == 0 and "" in species)]
+    numbers = {number for one in kinds for number in one["numbers"]}
+    return {
+        "fields": [field for field in facts["fields"] if field["name"] in names],
+        "species": kinds,
+        "particles": sum(one["particles"] for one in kinds) if kinds else None,
+        "particle_reals": [real for real in facts["particle_reals"] if real["name"] in numbers],
+    }
+
+
+def _not_declared(key: str, name: str, declared: Sequence[str]) -> Error:
+    return Error(
+        f"`{name}` is not among the {key} that the analysis names ({', '.join(declared) or 'none'})",
+        hint=f"add it to `{key}`, of the mark or of the task: @sidestream.analysis({key}=[..., {name!r}])",
+    )
 
 
 def _in_one_line(problem: Error) -> str:

@@ -54,7 +54,8 @@ def _draw_mean(axes: Any, tables: list[xr.Dataset]) -> xr.Dataset:
     fluxes = np.array([np.asarray(table["mean_flux"]) for table in tables])
     shown = since_reionization(redshifts)
     redshifts, fluxes = redshifts[shown], fluxes[shown]
-    axes.plot(redshifts, fluxes, ".", color=BLUE, ms=4, alpha=0.5)
+    for axis, values in zip(np.asarray(tables[-1]["axis"]), fluxes.T, strict=True):
+        axes.plot(redshifts, values, ".", color=BLUE, ms=4, alpha=0.5, label=f"_along {'xyz'[int(axis)]}")
     label = "mean of the axes" + (", rescaled" if "wanted_mean_flux" in tables[-1].attrs else "")
     axes.plot(redshifts, fluxes.mean(axis=1), "o-", color=BLUE, ms=4.5, lw=1.0, label=label)
     low, high = redshift_window(redshifts)

@@ -36,7 +36,8 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         for axes in panels[len(tables) :]:
             axes.set_axis_off()
         labelled = [axes.get_legend_handles_labels() for axes in panels]
-        handles = {label: handle for pair in labelled for handle, label in zip(*pair, strict=True)}
+        handles = {f"along {', '.join(_axes_of(tables[0]))}": panels[0].lines[0]}  # one for all of them
+        handles |= {label: handle for pair in labelled for handle, label in zip(*pair, strict=True)}
         legend_outside(figure, [*handles.values()], [*handles], above=False, columns=min(len(handles), 3))
     caption = (
         "Power of the flux along lines of sight in the direction of each axis, and points measured at the nearest "
@@ -62,14 +63,16 @@ def _left_out(redshifts: list[float]) -> str:
     return f" {len(redshifts)} moments from z = {max(redshifts):.3g} to {min(redshifts):.3g} have no panel."
 
 
+def _axes_of(table: xr.Dataset) -> list[str]:
+    return ["xyz"[int(axis)] for axis in np.asarray(table["axis"])]
+
+
 def _draw(axes: Any, table: xr.Dataset) -> None:
     k = np.asarray(table["k_velocity"])
     kp = np.asarray(table["dimensionless_power"])
-    names = ", ".join("xyz"[int(axis)] for axis in np.asarray(table["axis"]))
-    for row in range(len(k)):
+    for row, name in enumerate(_axes_of(table)):
         shown = kp[row] > 0
-        label = f"along {names}" if row == 0 else None
-        axes.plot(k[row][shown], kp[row][shown], color=BLUE, lw=0.9, alpha=0.6, label=label)
+        axes.plot(k[row][shown], kp[row][shown], color=BLUE, lw=0.9, alpha=0.6, label=f"_along {name}")
     if "mean_dimensionless_power" in table and len(k) > 1:
         mean = np.asarray(table["mean_dimensionless_power"])
         axes.plot(k[0][mean > 0], mean[mean > 0], color=BLUE, lw=2.2, label="mean of the axes")

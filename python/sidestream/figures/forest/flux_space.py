@@ -77,8 +77,9 @@ def _draw_angles(axes: Any, table: xr.Dataset, name: str) -> None:
     power = (table[name] * modes).sum("axis") / number
     for index, colour in enumerate(redshift_colours([float(mu) for mu in table["mu"]])):
         x, y = np.asarray(k.isel(mu_bin=index)), np.asarray(power.isel(mu_bin=index))
-        axes.plot(x, np.where(y > 0, y, np.nan), color=colour, label=f"mu = {float(table['mu'][index]):.3g}")
-        axes.plot(x, np.where(y < 0, -y, np.nan), "--", color=colour)
+        label = f"mu = {float(table['mu'][index]):.3g}"
+        axes.plot(x, np.where(y > 0, y, np.nan), color=colour, label=label)
+        axes.plot(x, np.where(y < 0, -y, np.nan), "--", color=colour, label=f"_{label}, negative")
     axes.set(xscale="log", yscale="log", xlabel=f"wave number k{unit_label(table, 'shell_k')}")
     axes.set_ylabel(rf"|P(k, $\mu$)|{unit_label(table, name)}")
     axes.legend()

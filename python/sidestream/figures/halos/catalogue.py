@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ...runs.results import ROWS, load_result
 from ..cosmology import Theory
-from ..picture import INK, TASK_COLOURS, TEAL, VIOLET, Picture, look, moment, redshift_colours, spread
+from ..picture import TASK_COLOURS, TEAL, VIOLET, Picture, look, moment, redshift_colours, spread
 from ..scene import Scene
 from .halo_map import halo_map
 from .halo_properties import properties
@@ -121,21 +121,22 @@ def _caption(theory: Theory | None, when: str) -> str:
 
 
 def _growth(task: str, tables: list[xr.Dataset]) -> Picture:
-    redshift = [float(table.attrs.get("redshift", np.nan)) for table in tables]
+    has_redshift = all("redshift" in table.attrs for table in tables)
+    when = [float(table.attrs["redshift" if has_redshift else "time"]) for table in tables]
     count = [table.sizes.get("halo", 0) for table in tables]
     heaviest = [float(table["mass"].max()) if n else np.nan for table, n in zip(tables, count, strict=True)]
     with look():
         figure = Figure(figsize=(6.4, 4.6))
         upper, lower = figure.subplots(2, 1, sharex=True)
-        upper.plot(redshift, count, "o-", color=TEAL, ms=4)
-        upper.set_title("Number of halos")
+        upper.plot(when, count, "o-", color=TEAL, ms=4)
+        upper.set(title="Number of halos", ylabel="number of halos")
         upper.set_ylim(bottom=0)
         upper.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
-        lower.plot(redshift, heaviest, "o-", color=VIOLET, ms=4)
+        lower.plot(when, heaviest, "o-", color=VIOLET, ms=4)
         lower.set_yscale("log")
-        lower.set_title(r"Heaviest halo [$M_\odot$]", color=INK)
-        lower.set_xlabel("redshift z")
-        lower.invert_xaxis()
+        lower.set(title="Heaviest halo", xlabel="redshift z" if has_redshift else "time t", ylabel=r"mass [$M_\odot$]")
+        if has_redshift:
+            lower.invert_xaxis()
     return Picture(
         f"{task}-growth", "How they grew", "Number of halos and mass of the heaviest; time runs to the right.", figure
     )

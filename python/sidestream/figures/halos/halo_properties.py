@@ -68,10 +68,10 @@ def _spin(axes: Any, halos: xr.Dataset) -> str:
         return ""
     edges = np.linspace(np.log(spin.min()) - 1e-9, np.log(spin.max()) + 1e-9, _bins(spin.size) + 1)
     counts, _ = np.histogram(np.log(spin), edges)
-    axes.stairs(counts / (spin.size * np.diff(edges)), np.exp(edges), fill=True, color=TEAL, alpha=0.35)
+    axes.stairs(counts / (spin.size * np.diff(edges)), np.exp(edges), fill=True, color=TEAL, alpha=0.35, label="_halos")
     x = np.linspace(np.log(median) - 3.5 * width, np.log(median) + 3.5 * width, 160)
     bell = np.exp(-0.5 * ((x - np.log(median)) / width) ** 2) / (width * np.sqrt(2 * np.pi))
-    axes.plot(np.exp(x), bell, color=TEAL)
+    axes.plot(np.exp(x), bell, color=TEAL, label="_lognormal fit")
     return rf"Curve: lognormal fit to the spins, median {median:.3g}, width {width:.2g} in ln λ."
 
 
@@ -101,11 +101,12 @@ def _overdensity_masses(axes: Any, halos: xr.Dataset) -> str:
     for name, colour in zip(known, (BLUE, TEAL, AMBER, VIOLET), strict=False):
         found = halos.isel(halo=np.flatnonzero(np.asarray(halos[f"r{name}"]) > 0))
         fine = with_fine_spheres(halos, name)
-        axes.scatter(found["mass"], found[f"m{name}"], s=9, color=colour, alpha=0.18, lw=0)
-        axes.scatter(fine["mass"], fine[f"m{name}"], s=13, color=colour, alpha=0.8, lw=0, label=_mass_label(name))
+        label = _mass_label(name)
+        axes.scatter(found["mass"], found[f"m{name}"], s=9, color=colour, alpha=0.18, lw=0, label=f"_{label}, all")
+        axes.scatter(fine["mass"], fine[f"m{name}"], s=13, color=colour, alpha=0.8, lw=0, label=label)
     axes.set(xscale="log", yscale="log")
     span = np.array([mass.min() / 1.3, mass.max() * 1.3])
-    axes.plot(span, span, color=INK, lw=0.9, zorder=0)
+    axes.plot(span, span, color=INK, lw=0.9, zorder=0, label="_equal masses")
     axes.set(
         xlabel=f"mass of the halo{unit_label(halos, 'mass')}", ylabel=f"mass within a radius{unit_label(halos, 'mass')}"
     )

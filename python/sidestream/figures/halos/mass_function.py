@@ -19,7 +19,8 @@ BIN_WIDTH = 0.2  # of log10 M
 FINE_SPHERE = 3.0  # cells in the radius of a sphere whose mass is to be trusted
 RESOLVED = 100  # cells (or particles) of a halo whose mass is to be trusted
 HIGHEST_RATIO = 5.0  # that a plot makes room for
-LEGEND_LINE = 0.19  # inches
+LEGEND_LINE = 0.195  # inches
+AROUND = 1.2  # inches of titles and labels around the panels
 _LINES: dict[Fit, Any] = {
     PRESS_SCHECHTER: {"ls": ":", "color": FAINT},
     SHETH_TORMEN: {"ls": "-.", "color": MUTED},
@@ -159,8 +160,9 @@ def draw(title: str, series: Sequence[Series], curves: Curves | None, unresolved
             _ratios(panels[1], limits["xlim"], series, curves)
         panels[0].set(**limits, ylabel=r"$dn/d\ln M$ [$(h/\mathrm{Mpc})^{3}$]")
         panels[0].set_title(title)
-        panels[0].legend(loc="lower left", fontsize=8.5, frameon=True, framealpha=0.85, edgecolor="none")
-        _make_room_below(panels[0], figure.get_figheight() * heights[0] / sum(heights))
+        look_of_it = {"fontsize": 8.5, "frameon": True, "framealpha": 0.85, "edgecolor": "none"}
+        panels[0].legend(*_legend(panels[0], curves), loc="lower left", **look_of_it)
+        _make_room_below(panels[0], (figure.get_figheight() - AROUND) * heights[0] / sum(heights))
         panels[-1].set_xlabel(r"halo mass $M$ [$h^{-1}M_\odot$]")
         low, high = limits["xlim"]
         for panel in panels if unresolved > low else ():
@@ -180,14 +182,32 @@ def _limits(series: Sequence[Series]) -> dict[str, tuple[float, float]]:
     low = min(one.points.low.min() for one in series)
     high = max(one.points.high.max() for one in series)
     densities = np.concatenate([one.points.density for one in series])
+    lowest = min((one.points.density * (1 - one.points.relative_error[0])).min() for one in series)
     return {
         "xlim": (low / 1.25, high * 1.6),
-        "ylim": (densities.min() / 2, densities.max() * 4),
+        "ylim": (lowest / 1.3, densities.max() * 4),
     }
 
 
+def _legend(axes: Any, curves: Curves | None) -> tuple[list[Any], list[str]]:
+    """Handles and names; points of earlier moments stand with the curve of theirs, where there is one."""
+    handles, names = axes.get_legend_handles_labels()
+    reference = curves.reference.label if curves else ""
+    own = f"_{reference}, "
+    labels = {str(line.get_label()): line for line in axes.lines}
+    of = {label.removeprefix(own): line for label, line in labels.items() if label.startswith(own)}
+    return (
+        [(of[name], handle) if name in of else handle for handle, name in zip(handles, names, strict=True)],
+        [f"{name}, line: {_short(reference)}" if name in of else name for name in names],
+    )
+
+
+def _short(reference: str) -> str:
+    return reference.split(" ")[0]
+
+
 def _make_room_below(axes: Any, height: float) -> None:
-    """For the legend, which then covers no point. `height`: of the panel with its margins, in inches."""
+    """For the legend, which then covers no point and no error bar. `height`: of the panel, in inches."""
     share = min(0.6, LEGEND_LINE * (len(axes.get_legend_handles_labels()[1]) + 1) / height)
     lowest, highest = np.log(axes.get_ylim())
     axes.set_ylim(bottom=np.exp(highest - (highest - lowest) / (1 - share)))
@@ -202,7 +222,8 @@ def _curves(axes: Any, span: tuple[float, float], series: Sequence[Series], curv
     for one in series[:-1]:
         if one.redshift != last:
             density = curves.theory.mass_function(mass, one.redshift, curves.reference)
-            axes.plot(mass, density, lw=1.2, color=one.colour, ls=_LINES[curves.reference]["ls"], zorder=1)
+            label = f"_{curves.reference.label}, {one.label}"
+            axes.plot(mass, density, lw=1.2, color=one.colour, ls=_LINES[curves.reference]["ls"], zorder=1, label=label)
 
 
 def _ratios(axes: Any, span: tuple[float, float], series: Sequence[Series], curves: Curves) -> None:
@@ -210,13 +231,14 @@ def _ratios(axes: Any, span: tuple[float, float], series: Sequence[Series], curv
     last = series[-1].redshift
     base = curves.theory.mass_function(mass, last, curves.reference)
     for fit in curves.fits:
-        axes.plot(mass, _ratio(curves.theory.mass_function(mass, last, fit), base), lw=1.3, zorder=2, **_LINES[fit])
+        ratio = _ratio(curves.theory.mass_function(mass, last, fit), base)
+        axes.plot(mass, ratio, lw=1.3, zorder=2, label=fit.label, **_LINES[fit])
     highest = 1.8
     for one in series:
         ratio = one.points.over(curves.theory, one.redshift, curves.reference)
-        axes.errorbar(one.points.mass, ratio, ratio * one.points.relative_error, zorder=3, **one.style)
+        axes.errorbar(one.points.mass, ratio, ratio * one.points.relative_error, label=one.label, zorder=3, **one.style)
         highest = max(highest, float(np.nanmax(ratio, initial=0.0)))
-    axes.set(ylim=(0, min(1.1 * highest, HIGHEST_RATIO)), ylabel=f"over {curves.reference.label.split(' ')[0]}")
+    axes.set(ylim=(0, min(1.1 * highest, HIGHEST_RATIO)), ylabel=f"over {_short(curves.reference.label)}")
 
 
 def _ratio(number: Any, base: Any) -> np.ndarray:

@@ -39,7 +39,7 @@ def _growth(task: str, tree: MergerTree) -> Picture:
         axes = figure.add_subplot(yscale="log")
         for rank, (halo, colour) in enumerate(zip(tree.heaviest(1 + len(OTHERS)), (MAIN, *OTHERS), strict=False)):
             branch = tree.main_branch(halo)
-            label = "the heaviest halo" if rank == 0 else None
+            label = "the heaviest halo" if rank == 0 else f"_halo {halo}"
             width, order = (2.4, 3) if rank == 0 else (1.4, 2)
             axes.plot(_times(branch), branch["mass"], "o-", color=colour, ms=4, lw=width, zorder=order, label=label)
         _time_axis(axes, tree.halos)
@@ -131,9 +131,18 @@ def _draw_branch(axes: Any, branch: Branch, heaviest: float, colour: str, parent
     times, mass = _times(branch.rows), branch.rows["mass"].values
     place = np.full(times.size, branch.place)
     if branch.merges_at is not None:
-        axes.plot([times[0], branch.merges_at], [branch.place, parent], color=FAINT, lw=1, zorder=1)
-    axes.plot(times, place, color=colour, lw=1.4, zorder=2)
-    axes.scatter(times, place, s=4 + 220 * (mass / heaviest) ** (2 / 3), color=colour, lw=0, zorder=3)
+        merger = {"color": FAINT, "lw": 1, "zorder": 1, "label": f"_branch {branch.place:+g}, its merger"}
+        axes.plot([times[0], branch.merges_at], [branch.place, parent], **merger)
+    axes.plot(times, place, color=colour, lw=1.4, zorder=2, label=f"_branch {branch.place:+g}")
+    axes.scatter(
+        times,
+        place,
+        s=4 + 220 * (mass / heaviest) ** (2 / 3),
+        color=colour,
+        lw=0,
+        zorder=3,
+        label=f"_branch {branch.place:+g}, halos",
+    )
 
 
 def _times(rows: xr.Dataset) -> np.ndarray:
