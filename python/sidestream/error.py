@@ -1,6 +1,9 @@
-"""The one exception of the package."""
+"""The one exception of the package, and what commands end with."""
 
 from __future__ import annotations
+
+DONE, FAILED, USED_WRONGLY = 0, 1, 2  # exit codes of commands and programs
+INTERRUPTED = 130  # as shells have it, of SIGINT
 
 
 class Error(Exception):

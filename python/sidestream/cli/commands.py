@@ -171,7 +171,7 @@ def run(
         )
     if out is None and piped.is_piped(config):
         raise UsageError("a configuration from a pipe has no name for its run", config, "name a folder with --out")
-    with piped.as_file(config) as file:
+    with console.lasting(), piped.as_file(config) as file:
         request = replace(
             _request(config, file, ranks, [*(settings or ()), *["run.steering=true"] * steered], out),
             restart=restart,
