@@ -30,6 +30,10 @@ class Error(Exception):
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
 
+    def renamed(self, made: str, given: str) -> Error:
+        """The same where what was `made` here is called as the user has it."""
+        return type(self)(*(text.replace(made, given) for text in (self.what, self.where, self.hint)))
+
     @classmethod
     def from_text(cls, text: str) -> Error:
         """Reads the three-line form back, as the compiled part and `sidestream-run` print it."""

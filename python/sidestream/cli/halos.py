@@ -85,7 +85,7 @@ def find(
     ],
     task: Annotated[
         str | None,
-        typer.Option("--task", metavar="NAME", help="Of the run that wrote FILE, where it has several of halos."),
+        typer.Option("--task", metavar="NAME", help="Of the run that wrote FILE, where several are of halos."),
     ] = None,
     finder: Annotated[
         str | None,
