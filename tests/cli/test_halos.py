@@ -231,7 +231,10 @@ def test_who_names_a_run_is_told_its_newest_files(run_of_two_ways: Path, real_si
 
     assert done.returncode == 1
     newest = f"{run_of_two_ways}/plt00001 and {run_of_two_ways}/chk00001.hdf5_chk"
-    assert f"this is a run, and halos are sought in one of its plot files or checkpoints\n  --> {run_of_two_ways}" in done.stderr
+    assert (
+        f"this is a run, and halos are sought in one of its plot files or checkpoints\n  --> {run_of_two_ways}"
+        in done.stderr
+    )
     assert f"hint: its newest: {newest}\n" in done.stderr
 
 

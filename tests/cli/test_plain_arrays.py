@@ -161,7 +161,9 @@ def test_who_asks_what_arrays_are_is_told_how_they_are_analysed(folder: Path, fi
 
 
 def test_a_search_that_fails_names_the_arrays(folder: Path) -> None:
-    np.save(folder / "hole.npy", np.where(DENSITY == DENSITY.max(), np.nan, DENSITY))
+    hole = DENSITY.copy()
+    hole[0, 0, 0] = np.nan
+    np.save(folder / "hole.npy", hole)
 
     done = command(folder, "halos", "find", "hole.npy", "--box", "20", "-n", 1)
 

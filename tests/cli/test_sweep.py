@@ -137,7 +137,10 @@ def test_ctrl_c_ends_the_runs_that_go_on_and_begins_no_other(config: Path, tmp_p
         (["--vary", "cosmology.omega_m=0.3,0.3"], "0.3 of `cosmology.omega_m` is there twice"),
         (["--vary", "cosmology.omega_m"], "is no key with values"),
         (["--vary", "cosmology.seed=1,2", "--seeds", "2"], "exclude each other"),
-        (["-n", "2", "--set", "coupling.sidecars=1", "--vary", "cosmology.seed=1", "--seeds", "2"], "exclude each other"),
+        (
+            ["-n", "2", "--set", "coupling.sidecars=1", "--vary", "cosmology.seed=1", "--seeds", "2"],
+            "exclude each other",
+        ),
         (["--vary", "cosmology.seed=1", "--vary", "cosmology.seed=2"], "varied twice"),
         ([], "nothing is varied"),
         (["--seeds", "0"], "less than one"),

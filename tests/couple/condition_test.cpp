@@ -146,6 +146,7 @@ TEST(Condition, NamesAreOfferedForWrongOnes) {
 TEST(Condition, NoTextIsTooDeepForTheStack) {
   EXPECT_THAT(error_of(std::string(400, '(') + "1 < 2" + std::string(400, ')')).message(), HasSubstr("too deeply"));
   EXPECT_THAT(error_of(std::string(100000, '(')).message(), HasSubstr("too long"));
+  EXPECT_LT(error_of(std::string(100000, '(')).where().size(), 500U);
 }
 
 TEST(Condition, ChecksItsQuantitiesBeforeARun) {

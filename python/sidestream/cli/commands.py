@@ -235,7 +235,9 @@ def info(
     path: Annotated[
         Path,
         typer.Argument(
-            metavar="PATH", help="Run, folder of runs, plot file or checkpoint of any format, or result.", show_default=False
+            metavar="PATH",
+            help="Run, folder of runs, plot file or checkpoint of any format, or result.",
+            show_default=False,
         ),
     ],
     as_json: Json = False,

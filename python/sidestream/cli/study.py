@@ -88,9 +88,7 @@ def sweep(
     return DONE if statuses == {sweeps.DONE} else FAILED
 
 
-def _family(
-    config: Path, folder: Path, vary: list[str], seeds: int | None, ranks: int, settings: list[str]
-) -> Family:
+def _family(config: Path, folder: Path, vary: list[str], seeds: int | None, ranks: int, settings: list[str]) -> Family:
     from ..launch import simulation
     from ..launch.sweep import seed_key
     from ..runs.family import family

@@ -171,7 +171,9 @@ def _in_numpy(path: Path, name: str) -> dict[str, tuple[Any, str]]:
         with path.open("rb") as file:
             begins = file.read(8)
         if not begins.startswith(_NUMPY[path.suffix]):
-            raise Error("this is no file of NumPy, whatever its name says", path, "write arrays with numpy.save or h5py")
+            raise Error(
+                "this is no file of NumPy, whatever its name says", path, "write arrays with numpy.save or h5py"
+            )
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
         arrays: Mapping[str, Any] = {name: loaded} if path.suffix == ".npy" else loaded
         return {field: (arrays[field], "") for field in arrays}

@@ -115,7 +115,9 @@ def _chosen(own: Mapping[str, str], request: Search) -> str:
     if request.task is None and len(own) <= 1:
         return next(iter(own), ANALYSIS)
     ways = [f"{name} ({way})" for name, way in own.items()]
-    known = f"name one with --task: {' or '.join(ways)}; options given here replace its own" if own else "leave --task out"
+    known = (
+        f"name one with --task: {' or '.join(ways)}; options given here replace its own" if own else "leave --task out"
+    )
     if request.task is None:
         raise UsageError(f"the run that wrote the file seeks halos in {len(own)} ways", request.file, known)
     if request.task not in own:
