@@ -178,7 +178,8 @@ def _in_numpy(path: Path, name: str) -> dict[str, tuple[Any, str]]:
         arrays: Mapping[str, Any] = {name: loaded} if path.suffix == ".npy" else loaded
         return {field: (arrays[field], "") for field in arrays}
     except OSError as problem:
-        raise Error(f"the arrays cannot be read: {problem.strerror or problem}", path) from problem
+        hint = "look whether it may be read, and is whole"
+        raise Error(f"the arrays cannot be read: {problem.strerror or problem}", path, hint) from problem
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
         hint = "the file is damaged, was cut, or holds other things than numbers: write it again with numpy.save"
         raise Error("the arrays cannot be read", path, hint) from problem
