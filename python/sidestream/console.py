@@ -6,8 +6,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import IO, TYPE_CHECKING, Any
 
 from .error import Error
 
@@ -66,6 +66,38 @@ def print_error(problem: Error) -> None:
 def say(text: str) -> None:
     """One line of talk."""
     err().print(text, soft_wrap=True)
+
+
+@contextmanager
+def lasting() -> Iterator[None]:
+    """What goes on is worth more than what is said: once the terminal or the pipe is closed, that goes nowhere."""
+    with redirect_stdout(_Lasting(sys.stdout)), redirect_stderr(_Lasting(sys.stderr)):
+        yield
+
+
+class _Lasting:
+    """A stream that becomes /dev/null when it can be written no more."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return self._do(self._stream.write, text) or len(text)
+
+    def flush(self) -> None:
+        self._do(self._stream.flush)
+
+    def _do(self, write: Callable[..., Any], *text: str) -> Any:
+        try:
+            return write(*text)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+            return None
 
 
 @contextmanager

@@ -1,6 +1,9 @@
-"""The one exception of the package."""
+"""The one exception of the package, and what commands end with."""
 
 from __future__ import annotations
+
+DONE, FAILED, USED_WRONGLY = 0, 1, 2  # exit codes of commands and programs
+INTERRUPTED = 130  # as shells have it, of SIGINT
 
 
 class Error(Exception):
@@ -26,6 +29,10 @@ class Error(Exception):
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
+
+    def renamed(self, made: str, given: str) -> Error:
+        """The same where what was `made` here is called as the user has it."""
+        return type(self)(*(text.replace(made, given) for text in (self.what, self.where, self.hint)))
 
     @classmethod
     def from_text(cls, text: str) -> Error:

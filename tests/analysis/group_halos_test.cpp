@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "analysis/particle_sets.hpp"
@@ -347,6 +349,26 @@ TEST(GroupHalos, RanksWithoutParticlesMayHaveNone) {
   const auto result = task->run(world(), snapshot_of(mesh, world().rank() == 0 ? &particles : nullptr));
 
   EXPECT_EQ(result.columns.empty(), world().rank() != 0);
+}
+
+TEST(GroupHalos, WhereAllGroupsAreTooSmallTheLargestIsTold) {
+  const RefinedMesh mesh = test::random_mesh({8, 8, 8}, 4, 1, {true, true, true}, world().size(), 4);
+  const Points points = test::clumped(mesh.geometry, 300, 3);
+  const mesh::Particles particles = moving(points, test::places_of(mesh, points, world().rank()));
+  const auto run = [&](const std::string& keys) {
+    return test::analysis_of("analysis = 'halos'\nfinder = 'fof'\n" + keys)
+        ->run(world(), snapshot_of(mesh, &particles));
+  };
+
+  const auto all = run("min_particles = 1"), none = run("min_particles = 301");
+
+  if (world().rank() != 0) return;
+  const std::vector<std::int64_t> sizes = test::integers(all, "particles");
+  const std::string largest = std::to_string(*std::max_element(sizes.begin(), sizes.end()));
+  EXPECT_EQ(
+      none.summary,
+      "no halos: the largest group of particles linked within 0.2 of their mean separation (linking_length) has " +
+          largest + ", min_particles is 301");
 }
 
 TEST(GroupHalos, BadOptionsAreErrors) {

@@ -234,6 +234,24 @@ TEST(HalosTask, FieldsThatAreNoDensityOfMatterAreSearchedInTheirDeviations) {
   EXPECT_EQ(flat.summary, "no halos: `total_density` is 3 everywhere");
 }
 
+TEST(HalosTask, ThresholdsThatWouldFindSomeAreWrittenAsPeopleWriteThem) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const auto layout = mesh::split(mesh::domain_of(cells), {1, 1, world.size()});
+  const auto summary_of = [&](double highest) {
+    test::Grid density(cells, 1.0);
+    density.values[99] = highest;
+    mesh::Snapshot snapshot = test::snapshot_on(layout, 10.0);
+    snapshot.add({"total_density", "Msun/Mpc^3"}, density.on(layout, world.rank()));
+    return test::analysis_of("analysis = 'halos'")->run(world, snapshot).summary;
+  };
+
+  const std::string high = summary_of(200.0), low = summary_of(2.1);
+
+  if (world.rank() != 0) return;
+  EXPECT_THAT(high, HasSubstr("t_halo = \"159 mean\", t_boundary = \"80 mean\" would find some"));
+  EXPECT_THAT(low, HasSubstr("t_halo = \"1.9 mean\", t_boundary = \"1 mean\" would find some"));
+}
+
 TEST(HalosTask, DensitiesOfMatterAreSearchedInTheirMeans) {
   const comm::Communicator world(MPI_COMM_WORLD);
   const auto layout = mesh::split(mesh::domain_of(cells), {1, 1, world.size()});

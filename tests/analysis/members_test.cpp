@@ -71,7 +71,7 @@ TEST_P(MembersOf, HalosAreTheirCellsAndTheParticlesInThem) {
     measures.particles = &particles;
     const HaloCriteria criteria{0.85, 0.93, Connectivity::freudenthal, seed % 2 == 0 ? 1 : 4};
 
-    auto [halos, members, is_spread] = find_catalogue(world, field, mesh.geometry, criteria, measures, true);
+    auto [halos, members, is_spread, largest] = find_catalogue(world, field, mesh.geometry, criteria, measures, true);
 
     std::set<std::int64_t> ids;
     for (const Halo& halo : world.broadcast(halos)) ids.insert(halo.id);

@@ -191,6 +191,18 @@ def test_info_for_programs_is_json(path: str, finished_run: Path, sidestream: Co
     assert description["path"] == str(finished_run / path)
 
 
+def test_info_of_a_folder_of_runs_is_a_table_of_them(tmp_path: Path, sidestream: CommandLine) -> None:
+    synthetic.write_run(tmp_path / "runs" / "two", steps=20)
+    synthetic.write_run(tmp_path / "runs" / "one", steps=10, status="interrupted")
+    (tmp_path / "runs" / "notes").mkdir()
+
+    done, listed = sidestream("info", "runs"), json.loads(sidestream("info", "runs", "--json").stdout)
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^one +interrupted +cosmology +10 +[\d.]+ m?s\ntwo +finished +cosmology +20 ", done.stdout, re.M)
+    assert [run["name"] for run in listed["runs"]] == ["one", "two"]
+
+
 @pytest.mark.parametrize("command", ["info", "verify", "plot", "report", "watch"])
 def test_a_missing_run(command: str, tmp_path: Path, sidestream: CommandLine) -> None:
     done = sidestream(command, tmp_path / "nowhere")

@@ -14,6 +14,8 @@ import oracles
 import sidestream as ss
 import snapshots
 import synthetic_mergers
+from calls import program
+from configs import universe
 from fixtures import CommandLine
 from test_absurd_cell import plot_file
 
@@ -179,6 +181,61 @@ def test_files_that_cannot_be_searched_are_errors(words: list[str], what: str, r
     assert done.returncode in (1, 2)
     assert what in done.stderr
     assert done.stderr.count("error: ") == 1
+
+
+TWO_WAYS = """[task.dense]
+analysis = "halos"
+at_end = true
+[task.groups]
+analysis = "halos"
+finder = "fof"
+linking_length = 1.2
+at_end = true
+[output]
+checkpoint = { format = "sidestream", at_end = true }
+plotfile = { format = "nyx", at_end = true }
+"""
+
+
+@pytest.fixture(scope="module")
+def run_of_two_ways(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with a task of halos of each finder."""
+    folder = tmp_path_factory.mktemp("ways")
+    (folder / "box.toml").write_text(universe(box="14.2 Mpc", z_start=20, z_end=3, steps=1) + TWO_WAYS)
+    done = program(folder, 1, "box.toml", "--quiet", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+@pytest.mark.parametrize("words", [("--finder", "fof"), ("--linking-length", "1.2")])
+def test_options_choose_between_two_tasks_of_the_run(
+    words: tuple[str, ...], run_of_two_ways: Path, real_sidestream: CommandLine
+) -> None:
+    done = real_sidestream("halos", "find", run_of_two_ways / "plt00001", *words, "-n", 1, "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert "particles" in json.loads(done.stdout)["columns"]
+
+
+def test_where_nothing_chooses_between_two_tasks_they_are_named(
+    run_of_two_ways: Path, real_sidestream: CommandLine
+) -> None:
+    done = real_sidestream("halos", "find", run_of_two_ways / "plt00001", "-n", 1)
+
+    assert done.returncode == 2
+    assert "name one with --task: dense (iso-density) or groups (fof)" in done.stderr
+
+
+def test_who_names_a_run_is_told_its_newest_files(run_of_two_ways: Path, real_sidestream: CommandLine) -> None:
+    done = real_sidestream("halos", "find", run_of_two_ways)
+
+    assert done.returncode == 1
+    newest = f"{run_of_two_ways}/plt00001 and {run_of_two_ways}/chk00001.hdf5_chk"
+    assert (
+        f"this is a run, and halos are sought in one of its plot files or checkpoints\n  --> {run_of_two_ways}"
+        in done.stderr
+    )
+    assert f"hint: its newest: {newest}\n" in done.stderr
 
 
 def test_links_are_written_where_they_are_wanted(tmp_path: Path, sidestream: CommandLine) -> None:

@@ -109,9 +109,15 @@ def test_a_series_of_arrays_has_the_steps_of_their_names(folder: Path) -> None:
         (("density.npy", "--box", "-3 Mpc"), ["is no box"]),
         (("density.npy", "--box", "nan"), ["is no box"]),
         (("nothing.npy", "--box", "20"), ["there is no such file", "nothing.npy"]),
-        (("fields.h5:/gas/Tmep", "--box", "20"), ["cannot be read", "Tmep"]),
+        (("fields.h5:/gas/Tmep", "--box", "20"), ["there is no `gas/Tmep`", "fields.h5:/gas (Temp, density)"]),
         (("fields.h5:/gas/plane", "--box", "20"), ["shape (20, 16)", "reshape(1, ny, nx)"]),
-        (("fields.h5:/", "--box", "20"), ["no array of three axes"]),
+        (("fields.h5:/gaz", "--box", "20"), ["there is no `gaz`", "fields.h5:/gas (Temp, density)"]),
+        (("fields.h5:/", "--box", "20"), ["no array of three axes", "fields.h5:/gas (Temp, density)"]),
+        (("fields.h5", "--box", "20"), ["the file holds arrays", "fields.h5:/gas (Temp, density)"]),
+        (("fields.h5",), ["the file holds arrays", "sidestream analyze fields.h5:/gas --box"]),
+        (("text.npy", "--box", "20"), ["this is no file of NumPy"]),
+        (("objects.npy", "--box", "20"), ["holds other things than numbers"]),
+        (("cut.npz", "--box", "20"), ["cannot be read", "cut.npz"]),
         (("unlike.npz", "--box", "20"), ["different shapes", "a (2, 2, 2)", "b (2, 2, 3)"]),
         (("words.npy", "--box", "20"), ["array of <U1"]),
         (("broken.npy", "--box", "20"), ["cannot be read", "broken.npy"]),
@@ -123,9 +129,14 @@ def test_what_is_wrong_is_told(folder: Path, words: tuple[str, ...], told: list[
     np.save(folder / "words.npy", np.full((2, 2, 2), "x"))
     (folder / "broken.npy").write_bytes((folder / "density.npy").read_bytes()[:-9])
 
+    (folder / "text.npy").write_text("1 2 3\n")
+    np.save(folder / "objects.npy", np.full((1, 1, 1), {}))
+    (folder / "cut.npz").write_bytes((folder / "both.npz").read_bytes()[:999])
+
     done = command(folder, "analyze", *words, "--task", "pdf", "--out", "out")
 
     assert done.returncode in (1, 2)
+    assert "unsafely" not in done.stderr
     assert all(each in done.stderr for each in told), done.stderr
     assert "Traceback" not in done.stderr
     assert not (folder / "out").exists()
@@ -145,5 +156,18 @@ def test_who_asks_what_arrays_are_is_told_how_they_are_analysed(folder: Path, fi
     done = command(folder, "info", file)
 
     assert done.returncode == 1
-    words = "density.npy" if file.endswith("npy") else "fields.h5:/NAME"
+    words = "density.npy" if file.endswith("npy") else "fields.h5:/gas"
     assert done.stderr.count(f'sidestream analyze {words} --box "20 Mpc" --task halos') == 1
+
+
+def test_a_search_that_fails_names_the_arrays(folder: Path) -> None:
+    hole = DENSITY.copy()
+    hole[0, 0, 0] = np.nan
+    np.save(folder / "hole.npy", hole)
+
+    done = command(folder, "halos", "find", "hole.npy", "--box", "20", "-n", 1)
+
+    assert done.returncode == 1
+    assert "holds nan at the cell" in done.stderr
+    assert "  --> hole.npy\n" in done.stderr
+    assert "sidestream-" not in done.stderr

@@ -184,7 +184,7 @@ def test_an_interrupted_run_leaves_no_rank_and_a_folder_to_go_on_with(
     process.send_signal(number)
     output, messages = process.communicate(timeout=60)
 
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert processes_of(out) == []
     assert Run(out).status == "interrupted"
     assert "stopping after this step" in messages
@@ -203,8 +203,57 @@ def test_a_second_ctrl_c_ends_a_program_that_does_not_listen(config: Path, tmp_p
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
 
-    assert process.returncode == 1
+    assert process.returncode == 130
     wait_until(lambda: processes_of(out) == [])
+
+
+def in_a_terminal(folder: Path, ignored: bool, *words: object) -> tuple[int, int]:
+    """`sidestream run` as the foreground process of a terminal of its own: its id, and the other end."""
+    process, controller = pty.fork()
+    if process == 0:
+        os.chdir(folder)
+        os.environ.update(environment(TERM="xterm", OMPI_MCA_odls_base_sigkill_timeout="2"))
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+        os.execv(sys.executable, [sys.executable, "-m", "sidestream", "run", *map(str, words)])
+    return process, controller
+
+
+def test_a_terminal_that_closes_stops_the_run_with_a_last_checkpoint(config: Path, tmp_path: Path) -> None:
+    process, terminal = in_a_terminal(tmp_path, False, config, "-n", 2, "--out", "o", "--set", "fake.mode=slow")
+    log = tmp_path / "o" / "events.jsonl"
+    wait_until(lambda: log.exists() and '"step"' in log.read_text())
+
+    os.close(terminal)
+    os.kill(process, signal.SIGHUP)  # as the shell does too
+
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
+    assert Run(tmp_path / "o").status == "interrupted"
+    assert '"checkpoint_committed"' in log.read_text()
+    assert (tmp_path / "o" / "report.html").exists()
+
+
+def test_where_hanging_up_is_ignored_the_run_outlives_its_terminal(config: Path, tmp_path: Path) -> None:
+    process, terminal = in_a_terminal(tmp_path, True, config, "-n", 1, "--out", "o", "--set", "fake.mode=long")
+    log = tmp_path / "o" / "events.jsonl"
+    wait_until(lambda: log.exists() and '"step"' in log.read_text())
+
+    os.close(terminal)
+    os.kill(process, signal.SIGHUP)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    assert Run(tmp_path / "o").status == "finished"
+
+
+def test_a_run_outlives_whoever_reads_what_it_says(config: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sidestream", "run", str(config), "-n", "1", "--out", str(tmp_path / "o")]
+    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+
+    assert process.wait(timeout=60) == 0
+    assert Run(tmp_path / "o").status == "finished"
+    assert (tmp_path / "o" / "report.html").exists()
 
 
 def test_a_terminal_shows_a_bar_with_what_each_analysis_did(config: Path, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_an_interrupted_sweep_goes_on_from_checkpoints(tmp_path: Path) -> None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert "seed=1: interrupted" in said
     assert not (tmp_path / "family" / "seed=2").exists()
 
@@ -123,7 +123,7 @@ def test_ctrl_c_ends_the_runs_that_go_on_and_begins_no_other(config: Path, tmp_p
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
 
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert Run(tmp_path / "family" / "mode=slow").status == "interrupted"
     assert not (tmp_path / "family" / "mode=work").exists()
     assert "not begun" in output
@@ -137,6 +137,10 @@ def test_ctrl_c_ends_the_runs_that_go_on_and_begins_no_other(config: Path, tmp_p
         (["--vary", "cosmology.omega_m=0.3,0.3"], "0.3 of `cosmology.omega_m` is there twice"),
         (["--vary", "cosmology.omega_m"], "is no key with values"),
         (["--vary", "cosmology.seed=1,2", "--seeds", "2"], "exclude each other"),
+        (
+            ["-n", "2", "--set", "coupling.sidecars=1", "--vary", "cosmology.seed=1", "--seeds", "2"],
+            "exclude each other",
+        ),
         (["--vary", "cosmology.seed=1", "--vary", "cosmology.seed=2"], "varied twice"),
         ([], "nothing is varied"),
         (["--seeds", "0"], "less than one"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -269,6 +270,27 @@ def test_a_torn_result_is_an_error_that_names_the_file(own_run: Path, kept: int)
         sidestream.open(own_run)["halos"]
 
     assert caught.value.where == str(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("plt00020", "`sidestream analyze {run}/plt00020 --task halos --out DIR` makes it anew"),
+        ("snapshots/plt00020", "delete it, and `sidestream analyze {run}` makes it anew"),
+        (None, "delete it, and `sidestream run ... --restart` computes it again"),
+    ],
+)
+def test_a_damaged_result_is_told_with_what_makes_it_anew(own_run: Path, file: str | None, command: str) -> None:
+    shutil.rmtree(own_run / "plt00020")
+    if file is not None:
+        (own_run / file).mkdir(parents=True)
+    path = own_run / "results/halos/000020.nc"
+    path.write_bytes(path.read_bytes()[:2000])
+
+    with pytest.raises(sidestream.Error, match="cannot be read") as problem:
+        sidestream.open(own_run).result("halos", 20)
+
+    assert command.format(run=own_run) in problem.value.hint
 
 
 def test_a_damaged_configuration_is_an_error_that_says_where(own_run: Path) -> None:

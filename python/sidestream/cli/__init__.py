@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ..error import Error, UsageError
-
-DONE, FAILED, USED_WRONGLY = 0, 1, 2
-INTERRUPTED = 130  # as shells have it, of SIGINT
+from ..error import DONE, FAILED, INTERRUPTED, USED_WRONGLY, Error, UsageError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -171,7 +171,7 @@ def run(
         )
     if out is None and piped.is_piped(config):
         raise UsageError("a configuration from a pipe has no name for its run", config, "name a folder with --out")
-    with piped.as_file(config) as file:
+    with console.lasting(), piped.as_file(config) as file:
         request = replace(
             _request(config, file, ranks, [*(settings or ()), *["run.steering=true"] * steered], out),
             restart=restart,
@@ -235,15 +235,20 @@ def info(
     path: Annotated[
         Path,
         typer.Argument(
-            metavar="PATH", help="Run, plot file or checkpoint of any format, or result.", show_default=False
+            metavar="PATH",
+            help="Run, folder of runs, plot file or checkpoint of any format, or result.",
+            show_default=False,
         ),
     ],
     as_json: Json = False,
 ) -> None:
     """Say what a folder or file is: a run, a plot file or checkpoint of any format and of any code, or a result.
 
+    Of a folder of runs: a table of them, with how each stands, its steps and its time.
+
     \b
     Examples:
+      sidestream info runs
       sidestream info runs/demo
       sidestream info runs/demo/plt00120
       sidestream info sedov_hdf5_chk_0010

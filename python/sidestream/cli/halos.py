@@ -85,7 +85,7 @@ def find(
     ],
     task: Annotated[
         str | None,
-        typer.Option("--task", metavar="NAME", help="Of the run that wrote FILE, where it has several of halos."),
+        typer.Option("--task", metavar="NAME", help="Of the run that wrote FILE, where several are of halos."),
     ] = None,
     finder: Annotated[
         str | None,
@@ -116,11 +116,11 @@ def find(
     """Find halos in a plot file or checkpoint of any format and of any code, by density or by friends of friends.
 
     Of a file of a run with a task of halos these are the run's own halos, found with its options; those given here
-    count more. Else the defaults of such a task hold: the density is that of gas and dark matter together, on all
-    levels, the boundary of a density of matter is at 81.66 means and the peak reaches 200 (of any other field they are
-    2 and 3 standard deviations above the mean). A file in units of its own keeps them, and
-    thresholds are in these. FILE may be a plain array (z, y, x), with --box and --unit: density.npy, or
-    fields.h5:/density. Prints the 20 heaviest.
+    count more, and of two tasks choose the one that has them. Else the defaults of such a task hold: the density is
+    that of gas and dark matter together, on all levels, the boundary of a density of matter is at 81.66 means and the
+    peak reaches 200 (of any other field they are 2 and 3 standard deviations above the mean). A file in units of its
+    own keeps them, and thresholds are in these. FILE may be a plain array (z, y, x), with --box and --unit:
+    density.npy, or fields.h5:/density. Prints the 20 heaviest.
 
     \b
     Examples:

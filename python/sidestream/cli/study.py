@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import console
-from ..error import Error, UsageError
+from ..error import DONE, FAILED, INTERRUPTED, Error, UsageError
 from .options import Json, Launcher
 
 if TYPE_CHECKING:
@@ -75,16 +75,21 @@ def sweep(
     if is_piped(config):
         raise UsageError("every run reads the configuration, and a pipe is read once", config, "write it to a file")
     folder = out or Path("runs") / f"{config.stem}-sweep"
-    family = _family(config, folder, vary or [], seeds, settings or [])
-    outcomes = sweeps.sweep(sweeps.SweepRequest(config, family, ranks, at_once, launcher))
-    if as_json:
-        console.print_json([{"name": o.member.name, "values": o.member.values, "status": o.status} for o in outcomes])
-    else:
-        _print(outcomes, folder)
-    return 0 if all(outcome.status == sweeps.DONE for outcome in outcomes) else 1
+    family = _family(config, folder, vary or [], seeds, ranks, settings or [])
+    with console.lasting():
+        outcomes = sweeps.sweep(sweeps.SweepRequest(config, family, ranks, at_once, launcher))
+        if as_json:
+            rows = [{"name": o.member.name, "values": o.member.values, "status": o.status} for o in outcomes]
+            console.print_json(rows)
+        else:
+            _print(outcomes, folder)
+    statuses = {outcome.status for outcome in outcomes}
+    if statuses & {sweeps.STOPPED, sweeps.NOT_BEGUN}:
+        return INTERRUPTED
+    return DONE if statuses == {sweeps.DONE} else FAILED
 
 
-def _family(config: Path, folder: Path, vary: list[str], seeds: int | None, settings: list[str]) -> Family:
+def _family(config: Path, folder: Path, vary: list[str], seeds: int | None, ranks: int, settings: list[str]) -> Family:
     from ..launch import simulation
     from ..launch.sweep import seed_key
     from ..runs.family import family
@@ -98,7 +103,7 @@ def _family(config: Path, folder: Path, vary: list[str], seeds: int | None, sett
             raise UsageError(f"the key `{key.strip()}` is varied twice", hint="give all its values in one --vary")
         keys[key.strip()] = _split(values)
     if seeds is not None:
-        verdict = simulation.check(simulation.RunRequest(config, folder, 1, settings), as_json=True)
+        verdict = simulation.check(simulation.RunRequest(config, folder, ranks, settings), as_json=True)
         if verdict.code != 0:
             problem = Error.from_text(verdict.messages.strip())
             raise UsageError(problem.what, problem.where, problem.hint)

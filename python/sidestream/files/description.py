@@ -1,4 +1,5 @@
-"""What a path is: a run, a plot file or checkpoint of any format, or a result, described in a plain dictionary."""
+"""What a path is: a run, a folder of runs, a plot file or checkpoint of any format, or a result, described in a plain
+dictionary."""
 
 from __future__ import annotations
 
@@ -29,6 +30,8 @@ def describe(path: Path) -> Description:
         return _run(Run(path))
     if is_result(path):
         return _result(path)
+    if path.is_dir() and (runs := sorted(each for each in path.iterdir() if is_run(each))):
+        return {"kind": "folder of runs", "path": str(path), "runs": [_run_in_short(Run(run)) for run in runs]}
     raise unknown(path)
 
 
@@ -51,7 +54,7 @@ def print_description(description: Description) -> None:
         for key in rows[0]:
             table.add_column(
                 _title(name if key == "name" else key),
-                justify="left" if key in ("name", "numbers", "units", "long_name") else "right",
+                justify="left" if key in ("name", "status", "simulation", "numbers", "units", "long_name") else "right",
             )
         for row in rows:
             table.add_row(*(_text(key, value) for key, value in row.items()))
@@ -79,6 +82,17 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return (" x " if name == "cells" else ", ").join(_text("", item) for item in value) or "-"
     return str(value).strip()
+
+
+def _run_in_short(run: Run) -> Description:
+    events = run.events
+    return {
+        "name": run.folder.name,
+        "status": run.status,
+        "simulation": events.last("run_start").get("simulation"),
+        "step": events.last("step").get("step"),
+        "wall_s": wall_seconds(events),
+    }
 
 
 def _run(run: Run) -> Description:

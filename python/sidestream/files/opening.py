@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..error import Error
 from ..runs.run import Run
+from .arrays_inside import places_in, shown
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,21 +78,15 @@ def unknown(path: Path) -> Error:
         return Error("this is a pipe, a device or the like, and no file", path, "give the name of a file or folder")
     if path.is_file() and (problem := damage_of(path)):
         return problem
-    if path.is_file() and (arrays := _arrays_in(path)):
-        hint = f'arrays are analysed when their box is told: sidestream analyze {arrays} --box "20 Mpc" --task halos'
+    if path.is_file() and (arrays := [str(path)] if path.suffix in (".npy", ".npz") else places_in(path)):
+        first = arrays[0].rpartition(" (")[0] or arrays[0]
+        hint = f'arrays are analysed when their box is told: sidestream analyze {first} --box "20 Mpc" --task halos'
+        if first != arrays[0]:
+            hint += f"; those that are there: {shown(arrays)}"
         return Error("the file holds arrays, and does not say of what", path, hint)
     what = "the folder is neither a run nor a plot file" if path.is_dir() else "the file is of no known format"
     own = "a run folder holds `events.jsonl`" if path.is_dir() else f"the names of results end in `{RESULT}`"
     return Error(what, path, f"{own}; formats of plot files and checkpoints: {', '.join(formats())}")
-
-
-def _arrays_in(path: Path) -> str:
-    """How arrays of other programs in a file of NumPy or HDF5 are called; empty where there is none."""
-    import h5py
-
-    if path.suffix in (".npy", ".npz"):
-        return str(path)
-    return f"{path}:/NAME" if h5py.is_hdf5(path) else ""
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

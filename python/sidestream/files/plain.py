@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ import numpy as np
 
 from ..core import extension, translated_errors
 from ..error import Error, UsageError
-from .opening import is_there
-from .snapshot import CM_PER_MPC, GRAMS_PER_MSUN
+from .arrays_inside import AXES, named, places_in, shown
+from .opening import is_there, unknown
+from .snapshot import CM_PER_MPC, GRAMS_PER_MSUN, format_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 FORMAT = "raw"  # of the plot files
 BOX_CELLS = 64  # of a side at most: as many ranks as there are boxes read a part each
-_NUMPY = (".npy", ".npz")
+_NUMPY = {".npy": b"\x93NUMPY", ".npz": b"PK"}  # how such files begin
 _LENGTHS = {"": 1.0, "Mpc": 1.0, "kpc": 1e-3, "cm": 1 / CM_PER_MPC}
 _UNITS = {
     "g/cm^3": ("Msun/Mpc^3", CM_PER_MPC**3 / GRAMS_PER_MSUN),
@@ -72,7 +74,7 @@ class Description:
 
 def is_plain(path: Path) -> bool:
     """Whether the path names plain arrays: a NumPy file, or `FILE.h5:/DATASET` (or a group of data sets)."""
-    return (path.suffix in _NUMPY and not path.is_dir()) or _hdf5(path) is not None
+    return (path.suffix in _NUMPY and not path.is_dir()) or named(path) is not None
 
 
 @contextmanager
@@ -81,18 +83,27 @@ def as_plot_files(paths: Sequence[Path], about: Description) -> Iterator[list[Pa
 
     Raises:
         UsageError: a description of arrays is missing, or belongs to none.
-        Error: arrays cannot be read.
+        Error: arrays cannot be read, or are not named; one about a plot file made here names the arrays instead.
     """
+    for path in paths:
+        if not is_plain(path) and is_there(path) and places_in(path) and not format_of(path):
+            raise unknown(path)
     if not any(map(is_plain, paths)):
         if about != Description():
             raise UsageError("--box and --unit describe plain arrays", paths[0], "leave them out: the file has its own")
         yield list(paths)
         return
     with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
-        yield [
+        made = [
             write_plot_file(path, about, Path(folder), step) if is_plain(path) else path
             for step, path in enumerate(paths)
         ]
+        try:
+            yield made
+        except Error as problem:
+            for path, own in zip(paths, made, strict=True):
+                problem = problem.renamed(str(own), str(path))
+            raise problem
 
 
 def write_plot_file(path: Path, about: Description, folder: Path, step: int) -> Path:
@@ -133,14 +144,8 @@ def write_plot_file(path: Path, about: Description, folder: Path, step: int) -> 
 
 
 def _file(path: Path) -> Path:
-    parts = _hdf5(path)
+    parts = named(path)
     return path if parts is None else parts[0]
-
-
-def _hdf5(path: Path) -> tuple[Path, str] | None:
-    """The file and what is named in it."""
-    match = re.fullmatch(r"(.+?\.(?:h5|hdf5|hdf|nc)):/?(.*)", str(path))
-    return (Path(match[1]), match[2] or "/") if match else None
 
 
 def _named(file: Path) -> tuple[str, int | None]:
@@ -155,35 +160,56 @@ def _arrays(path: Path, name: str) -> dict[str, tuple[Any, str]]:
         raise Error("there is no such file", _file(path), "give the name of a NumPy or HDF5 file")
     if not _file(path).is_file():
         raise Error("this is no regular file", _file(path), "give the name of a NumPy or HDF5 file")
-    inside = _hdf5(path)
-    try:
-        found = _in_numpy(path, name) if inside is None else _in_hdf5(*inside)
-    except (OSError, ValueError, KeyError, EOFError) as problem:
-        hint = "the file is damaged or was cut: write it again, with numpy.save or h5py"
-        raise Error(f"the arrays cannot be read: {problem}", path, hint) from problem
-    if not found:
-        raise Error("there is no array of three axes", path, "name a data set: FILE.h5:/GROUP/NAME")
+    inside = named(path)
+    found = _in_numpy(path, name) if inside is None else _in_hdf5(path, *inside)
     _check(path, {field: values for field, (values, _) in found.items()})
     return found
 
 
 def _in_numpy(path: Path, name: str) -> dict[str, tuple[Any, str]]:
-    loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-    arrays: Mapping[str, Any] = {name: loaded} if path.suffix == ".npy" else loaded
-    return {field: (arrays[field], "") for field in arrays}
+    try:
+        with path.open("rb") as file:
+            begins = file.read(8)
+        if not begins.startswith(_NUMPY[path.suffix]):
+            raise Error(
+                "this is no file of NumPy, whatever its name says", path, "write arrays with numpy.save or h5py"
+            )
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        arrays: Mapping[str, Any] = {name: loaded} if path.suffix == ".npy" else loaded
+        return {field: (arrays[field], "") for field in arrays}
+    except OSError as problem:
+        hint = "look whether it may be read, and is whole"
+        raise Error(f"the arrays cannot be read: {problem.strerror or problem}", path, hint) from problem
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+        hint = "the file is damaged, was cut, or holds other things than numbers: write it again with numpy.save"
+        raise Error("the arrays cannot be read", path, hint) from problem
 
 
-def _in_hdf5(file: Path, inside: str) -> dict[str, tuple[Any, str]]:
+def _in_hdf5(path: Path, file: Path, inside: str) -> dict[str, tuple[Any, str]]:
     import h5py
 
-    with h5py.File(file) as opened:
-        place = opened[inside]
-        sets = {inside.rsplit("/", 1)[-1]: place} if isinstance(place, h5py.Dataset) else dict(place.items())
-        return {
-            name: (each[()], _text(each.attrs.get("units", "")))
-            for name, each in sets.items()
-            if isinstance(each, h5py.Dataset) and (each is place or each.ndim == 3)
-        }
+    try:
+        with h5py.File(file) as opened:
+            place = opened.get(inside)
+            if place is None:
+                raise Error(f"there is no `{inside}` in the file", path, _what_there_is(file))
+            sets = {inside.rsplit("/", 1)[-1]: place} if isinstance(place, h5py.Dataset) else dict(place.items())
+            found = {
+                name: (each[()], _text(each.attrs.get("units", "")))
+                for name, each in sets.items()
+                if isinstance(each, h5py.Dataset) and (each is place or each.ndim == AXES)
+            }
+    except (OSError, ValueError, KeyError) as problem:
+        hint = "the file is damaged or was cut: write it again with h5py"
+        raise Error(f"the arrays cannot be read: {problem}", path, hint) from problem
+    if not found:
+        raise Error("there is no array of three axes", path, _what_there_is(file))
+    return found
+
+
+def _what_there_is(file: Path) -> str:
+    places = places_in(file)
+    return f"those that are there: {shown(places)}" if places else "the file holds no array of three axes (z, y, x)"
 
 
 def _text(unit: Any) -> str:
@@ -193,7 +219,7 @@ def _text(unit: Any) -> str:
 def _check(path: Path, arrays: Mapping[str, Any]) -> None:
     shapes = {name: np.shape(values) for name, values in arrays.items()}
     for name, values in arrays.items():
-        if values.ndim != 3 or values.dtype.kind not in "fiub" or values.size == 0:
+        if values.ndim != AXES or values.dtype.kind not in "fiub" or values.size == 0:
             what = f"`{name}` is an array of {values.dtype} of the shape {shapes[name]}"
             raise Error(what, path, "arrays of numbers (z, y, x) are taken: values.reshape(1, ny, nx) of two axes")
     if len(set(shapes.values())) > 1:

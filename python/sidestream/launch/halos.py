@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..error import Error, UsageError
-from ..files.opening import is_there
+from ..files.opening import is_run, is_there
 from ..files.origin import config_of, quantity_of
 from ..files.snapshot import SnapshotFile
+from ..runs.outputs import CHECKPOINT, PLOT_FILE, outputs_in
 from ..runs.results import load_result
 from .later import FileTasks, analyze_files, tasks_of
 from .launcher import HALOS
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ANALYSIS = "halos"
+FIELD = "iso-density"  # the finder of tasks that name none
+OPTIONS = {FIELD: {"t_boundary", "t_halo", "connectivity"}, "fof": {"linking_length", "species"}}  # that one alone has
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,10 @@ class Search:
 
 def find(request: Search, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None) -> xr.Dataset:
     """The halos in a plot file or checkpoint, as a task `halos` finds them: the same to the bit on any ranks."""
-    own = [name for name, task in tasks_of(config_of(request.file)).items() if task.get("analysis") == ANALYSIS]
+    if is_there(request.file) and is_run(request.file):
+        raise _of_a_run(request.file)
+    tasks = tasks_of(config_of(request.file)).items()
+    own = {name: str(task.get("finder", FIELD)) for name, task in tasks if task.get("analysis") == ANALYSIS}
     name = _chosen(own, request)
     options = dict(request.options)
     if not own and "field" not in options and (only := _only_field(request.file)):
@@ -75,7 +81,12 @@ def find(request: Search, ranks: int, launcher: str | None = None, tell: Tell = 
         options["field"] = quantity_of(str(options["field"]))
     settings = [f"task.{name}.{key}={json.dumps(value)}" for key, value in options.items()]
     with tempfile.TemporaryDirectory(prefix="sidestream-") as folder:
-        run = analyze_files(FileTasks([request.file], Path(folder), name, None, settings), ranks, launcher, tell)
+        try:
+            run = analyze_files(FileTasks([request.file], Path(folder), name, None, settings), ranks, launcher, tell)
+        except Error as problem:
+            if problem.where != folder:
+                raise
+            raise Error("no halos could be sought", request.file, "the message above says why") from problem
         found: xr.Dataset = run.result(name, -1, "halo").load()
     return found
 
@@ -86,10 +97,27 @@ def _only_field(file: Path) -> str:
     return fields[0] if len(fields) == 1 else ""
 
 
-def _chosen(own: list[str], request: Search) -> str:
+def _of_a_run(run: Path) -> Error:
+    newest = {output.kind: output.path for output in outputs_in(run) if not output.is_pending}  # by step
+    files = [str(newest[kind]) for kind in (PLOT_FILE, CHECKPOINT) if kind in newest]
+    hint = f"its newest: {' and '.join(files)}" if files else "it has none; `[output]` of a configuration makes them"
+    return Error("this is a run, and halos are sought in one of its plot files or checkpoints", run, hint)
+
+
+def _chosen(own: Mapping[str, str], request: Search) -> str:
+    """The task; of several the one with the finder that is asked for, or that takes the options that are given."""
+    finder = request.options.get("finder")
+    if finder is None:
+        finder = next((name for name, keys in OPTIONS.items() if keys & request.options.keys()), None)
+    fitting = [name for name in own if finder in (None, own[name])]
+    if request.task is None and len(own) > 1 and len(fitting) == 1:
+        return fitting[0]
     if request.task is None and len(own) <= 1:
-        return own[0] if own else ANALYSIS
-    known = f"--task takes {' or '.join(own)}" if own else "leave --task out"
+        return next(iter(own), ANALYSIS)
+    ways = [f"{name} ({way})" for name, way in own.items()]
+    known = (
+        f"name one with --task: {' or '.join(ways)}; options given here replace its own" if own else "leave --task out"
+    )
     if request.task is None:
         raise UsageError(f"the run that wrote the file seeks halos in {len(own)} ways", request.file, known)
     if request.task not in own:

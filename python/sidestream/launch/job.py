@@ -130,17 +130,22 @@ class Job:
 
 
 class StopRequests:
-    """Counts Ctrl-C and its like instead of raising, and ends a job more firmly with each."""
+    """Counts Ctrl-C and its like instead of raising, and ends a job more firmly with each.
+
+    A terminal that closes asks once at most, however many tell of it (the kernel, the shell, the kernel again for the
+    shell), and not where that is to be ignored, as under `nohup`.
+    """
 
     def __init__(self, job: Job, tell: Callable[[str], None], grace_s: float = GRACE_S) -> None:
         self.count = 0
+        self.was_ctrl_c = False
         self._job, self._tell, self._grace_s = job, tell, grace_s
         self._answered = 0
         self._deadline = float("inf")
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> StopRequests:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in stopping_signals():
             self._before[number] = signal.signal(number, self._note)
         return self
 
@@ -166,8 +171,15 @@ class StopRequests:
             self._job.kill()
             self._deadline = time.monotonic() + TERMINATE_S
 
-    def _note(self, _signal: int, _frame: FrameType | None) -> None:
-        self.count += 1
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self.was_ctrl_c |= number == signal.SIGINT
+        self.count += number != signal.SIGHUP or self.count == 0
+
+
+def stopping_signals() -> list[signal.Signals]:
+    """Those that ask to stop what goes on: under `nohup` the terminal may close."""
+    closes = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
+    return [signal.SIGINT, signal.SIGTERM, *closes]
 
 
 @contextmanager

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from .. import console
-from ..error import Error, UsageError
+from ..error import USED_WRONGLY, Error, UsageError
 from .job import POLL_S, Job
 from .launcher import ATTACH, PROGRAM, find_program, prepare
 from .messages import MessageFilter
 
-USED_WRONGLY = 2  # the exit code of our programs that says so
 WARNING = "warning: "
 Tell = Callable[[str], None]  # takes a line about what goes on
 

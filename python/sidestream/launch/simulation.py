@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import console
-from ..error import Error
+from ..error import DONE, FAILED, INTERRUPTED, Error
 from ..quantities import duration, size
 from ..runs.events import Events, number
 from ..runs.progress import EventTail, Progress, file_name
@@ -155,8 +155,7 @@ def _pass_on(line: str | None, view: View) -> None:
 def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, code: int, interrupted: bool) -> int:
     status = str(progress.end.get("status", ""))
     stopped = status == "stopped"
-    interrupted = interrupted or status == "interrupted"
-    failed = bool(code) or interrupted or stopped
+    interrupted = not stopped and (interrupted or status == "interrupted")
     if not interrupted and not stopped:
         diagnosis = messages.diagnosis(code)
         if diagnosis is not None:
@@ -164,11 +163,11 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
                 diagnosis.where = "under way: " + ", ".join(progress.under_way.values())
             console.print_error(diagnosis)
     if not request.out.is_dir() or progress.steps_seen == 0 and not progress.end:
-        return 1 if failed else 0
+        return INTERRUPTED if interrupted else FAILED if code or stopped else DONE
     if messages.has_lost_events:
         console.say("warning: events of this run were lost: the table and the report tell of the others only")
     finished = Run(request.out)
-    failed = not report_on(finished) or failed
+    reported = report_on(finished)
     if stopped:
         console.print_error(
             Error(
@@ -179,7 +178,9 @@ def _conclude(request: RunRequest, progress: Progress, messages: MessageFilter, 
         )
     elif interrupted:
         console.say(f"stopped at {progress.headline}; {_again(request, finished.events)}")
-    return 1 if failed else 0
+    if interrupted or not reported:
+        return INTERRUPTED
+    return FAILED if code or stopped else DONE
 
 
 def report_on(run: Run) -> bool:

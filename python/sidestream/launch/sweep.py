@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from ..error import Error, UsageError
+from ..error import INTERRUPTED, Error, UsageError
 from ..machine import available_cores
 from ..quantities import percent
 from ..runs.events import log_files
@@ -20,12 +20,12 @@ from ..runs.family import Family, Member, write_family
 from ..runs.outputs import CHECKPOINT, outputs_in
 from ..runs.progress import EventTail, Progress
 from ..runs.run import Run
-from .job import POLL_S
+from .job import POLL_S, stopping_signals
 from .launcher import ending_with_us
 from .simulation import RunRequest, Verdict, check
 from .views import View, choose_view
 
-DONE = "finished"
+DONE, STOPPED, NOT_BEGUN = "finished", "interrupted", "not begun"
 _SEEDS = {"cosmology": "cosmology.seed", "nbody": "cosmology.seed", "turbulence": "turbulence.seed"}
 
 
@@ -135,7 +135,7 @@ def sweep(request: SweepRequest) -> list[Outcome]:
             progress.ended = len(outcomes)
             progress.done = (len(outcomes) + sum(run.progress.done for run in going)) / progress.runs
             view.show(progress)
-    return [outcomes.get(m.name) or Outcome(m, "not begun") for m in request.family.members]
+    return [outcomes.get(m.name) or Outcome(m, NOT_BEGUN) for m in request.family.members]
 
 
 def _request(request: SweepRequest, member: Member) -> RunRequest:
@@ -191,7 +191,10 @@ def _end(request: SweepRequest, run: _Going, progress: FamilyProgress, view: Vie
         view.tell(f"{run.member.name}: finished")
         return Outcome(run.member, DONE)
     status = Run(folder).status if log_files(folder) else "failed"
-    status = "failed" if status == DONE else status
+    if run.process.returncode == INTERRUPTED:
+        status = STOPPED
+    elif status == DONE:
+        status = "failed"
     view.tell(f"{run.member.name}: {status}{_reason(Path(run.log.name))}")
     return Outcome(run.member, status)
 
@@ -211,13 +214,15 @@ def _interrupts(going: Sequence[_Going], tell: Callable[[str], None]) -> Iterato
     came: list[int] = []
 
     def hand_on(number: int, _frame: object) -> None:
+        if came and number == signal.SIGHUP:  # several tell of a terminal that closes
+            return
         if not came:
             tell("stopping the runs that go on after their steps; press Ctrl-C again to end at once")
         came.append(number)
         for run in going:
             run.process.send_signal(signal.SIGINT)
 
-    before = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, hand_on) for number in stopping_signals()}
     try:
         yield came
     finally:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..error import Error
 from .columns import read_attributes, read_columns
+from .outputs import all_outputs_in
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,13 +57,27 @@ def _readable(path: Path) -> Iterator[None]:
         raise Error(
             "the result file does not exist", path, hint="`sidestream info RUN` lists the steps that have results"
         )
-    hint = "delete it, and `sidestream run ... --restart` computes it again if the step lies ahead"
     try:
         yield
     except Error as problem:
-        raise Error(f"the result file cannot be read: {problem.what}", path, problem.hint or hint) from problem
+        is_whole = problem.hint and "damaged" not in problem.hint
+        hint = problem.hint if is_whole else _how_it_is_made_again(path)
+        raise Error(f"the result file cannot be read: {problem.what}", path, hint) from problem
     except Exception as problem:  # h5py and xarray raise a dozen types for a damaged file
-        raise Error("the result file cannot be read; it is damaged or not a result", path, hint) from problem
+        what = "the result file cannot be read; it is damaged or not a result"
+        raise Error(what, path, _how_it_is_made_again(path)) from problem
+
+
+def _how_it_is_made_again(path: Path) -> str:
+    task, results = path.absolute().parent, path.absolute().parent.parent
+    if results.name != "results" or not path.stem.isdigit():
+        return "copy it anew from where it is whole"
+    of_step = [file for file in all_outputs_in(results.parent) if file.step == int(path.stem) and not file.is_pending]
+    if any(file.is_stored_for_later for file in of_step):
+        return f"delete it, and `sidestream analyze {results.parent}` makes it anew"
+    if of_step:
+        return f"`sidestream analyze {of_step[-1].path} --task {task.name} --out DIR` makes it anew"
+    return "delete it, and `sidestream run ... --restart` computes it again if the step lies ahead"
 
 
 def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:

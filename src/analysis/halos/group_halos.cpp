@@ -69,6 +69,7 @@ class GroupFinder {
   struct Found {
     std::vector<Halo> halos;
     std::vector<std::int64_t> names;
+    std::int64_t largest_group = 0;  // of all
   };
   Found find(const GroupCriteria& criteria, const HaloMeasures& measures);
   // What is here of the halos that were found.
@@ -95,7 +96,7 @@ class GroupFinder {
   }
   void group(double linking_length);
   std::vector<Summary> summaries() const;
-  void open_slots(std::int64_t min_particles);
+  std::int64_t open_slots(std::int64_t min_particles);
   Matter matter_of(const Member& member, const Cell& cell, const HaloPeak& peak) const;
   void add_cells(std::vector<HaloPart>& parts) const;
   std::vector<HaloPart> own_parts(bool have_velocities) const;
@@ -162,8 +163,11 @@ std::vector<Summary> GroupFinder::summaries() const {
   return own;
 }
 
-void GroupFinder::open_slots(std::int64_t min_particles) {
+// Also the particles of the largest group of all.
+std::int64_t GroupFinder::open_slots(std::int64_t min_particles) {
   const std::vector<Summary> whole = summaries();
+  std::int64_t largest = 0;
+  for (const Summary& group : whole) largest = std::max(largest, group.particles);
   std::vector<std::pair<Name, std::int32_t>> parts;
   for (std::size_t part = 0; part < whole.size(); ++part)
     if (whole[part].particles >= min_particles)
@@ -177,6 +181,7 @@ void GroupFinder::open_slots(std::int64_t min_particles) {
     }
     slot_of_part_[at(part)] = static_cast<std::int32_t>(names_.size()) - 1;
   }
+  return comm_.max(largest);
 }
 
 Matter GroupFinder::matter_of(const Member& member, const Cell& cell, const HaloPeak& peak) const {
@@ -246,9 +251,9 @@ std::vector<HaloPart> GroupFinder::whole_parts(bool have_velocities) const {
 
 GroupFinder::Found GroupFinder::find(const GroupCriteria& criteria, const HaloMeasures& measures) {
   group(criteria.linking_length);
-  open_slots(criteria.min_particles);
-  const auto parts = whole_parts(have_velocities(comm_, *measures.particles));
   Found found;
+  found.largest_group = open_slots(criteria.min_particles);
+  const auto parts = whole_parts(have_velocities(comm_, *measures.particles));
   for (std::size_t slot = 0; slot < parts.size(); ++slot) {
     if (names_[slot].rank != comm_.rank()) continue;
     Halo& halo = found.halos.emplace_back(halo_of(parts[slot], frame_, measures.scale_factor));
@@ -288,10 +293,11 @@ FoundHalos find_catalogue(const comm::Communicator& comm, const LeafField& field
   comm.agree_on([&] { check_count(members.size()); });
   const HaloFrame frame(field, geometry);
   GroupFinder finder(comm, frame, owners, std::move(members));
-  auto [mine, names] = finder.find(criteria, measures);
+  auto [mine, names, largest_group] = finder.find(criteria, measures);
   set_spheres(comm, frame, measures.sphere_densities, mine);
   for (std::size_t h = 0; h < mine.size(); ++h) mine[h].id = names[h];
   FoundHalos found = catalogue_of(comm, geometry, std::move(mine));
+  found.largest_group = largest_group;
   if (with_members) found.members.particles = finder.members();
   return found;
 }

@@ -14,6 +14,7 @@ struct FoundHalos {
   std::vector<Halo> halos;  ///< on rank 0; where they are spread, those of rank 0, then those of rank 1, and so on
   Members members;          ///< of this rank
   bool is_spread = false;
+  std::int64_t largest_group = 0;  ///< of particles, whether it is a halo or not
 };
 
 /// Catalogues of more bytes than this are spread over all ranks.

@@ -190,8 +190,11 @@ class Halos final : public Analysis {
     Catalogue catalogue = is_of_particles() ? groups(comm, snapshot, density, measures)
                                             : regions(comm, snapshot, density, thresholds, measures);
     mesh::Result result = spread_halo_table(comm, catalogue.found, columns);
-    if (!is_of_particles() && comm.sum(static_cast<std::int64_t>(catalogue.found.halos.size())) == 0) {
-      std::string why = why_none(comm, density, parameters_.field, thresholds.scale, criteria_for(thresholds));
+    if (comm.sum(static_cast<std::int64_t>(catalogue.found.halos.size())) == 0) {
+      std::string why = is_of_particles()
+                            ? why_no_groups(parameters_.linking_length, catalogue.found.largest_group,
+                                            parameters_.min_particles, parameters_.min_cells)
+                            : why_none(comm, density, parameters_.field, thresholds.scale, criteria_for(thresholds));
       if (comm.rank() == 0) result.summary = std::move(why);
     }
     if (comm.rank() == 0) {

@@ -26,17 +26,27 @@ double highest_cell(const comm::Communicator& comm, const LeafField& field) {
   return comm.max(highest);
 }
 
+// `160` and not `1.6e+02`.
+std::string plain(double value, int digits) {
+  const bool is_long = std::abs(value) >= 100.0 && std::abs(value) < 1e6;
+  return is_long ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, digits);
+}
+
 // A threshold as the task takes it.
 std::string threshold(double value, const FieldScale& scale) {
-  if (scale.deviation) return fmt::format("\"{:.2g} sigma\"", (value - scale.mean) / *scale.deviation);
-  return scale.mean > 0.0 ? fmt::format("\"{:.2g} mean\"", value / scale.mean) : fmt::format("\"{:.2g}\"", value);
+  constexpr int digits = 2;
+  if (scale.deviation) return fmt::format("\"{} sigma\"", plain((value - scale.mean) / *scale.deviation, digits));
+  if (scale.mean > 0.0) return fmt::format("\"{} mean\"", plain(value / scale.mean, digits));
+  return fmt::format("\"{:.{}g}\"", value, digits);
 }
 
 std::string level(double value, const FieldScale& scale) {
+  constexpr int digits = 3;
   if (scale.deviation)
-    return fmt::format("{:.3g}, {:.3g} standard deviations above the mean", value,
-                       (value - scale.mean) / *scale.deviation);
-  return scale.mean > 0.0 ? fmt::format("{:.3g} times the mean", value / scale.mean) : fmt::format("{:.3g}", value);
+    return fmt::format("{:.{}g}, {} standard deviations above the mean", value, digits,
+                       plain((value - scale.mean) / *scale.deviation, digits));
+  return scale.mean > 0.0 ? fmt::format("{} times the mean", plain(value / scale.mean, digits))
+                          : fmt::format("{:.{}g}", value, digits);
 }
 
 // Whether the highest cell stands out enough for a threshold below it to mean something.
@@ -57,11 +67,21 @@ std::string why_none(const comm::Communicator& comm, const LeafField& density, c
   const std::string below = fmt::format("{}, t_halo is {}", reaches, level(criteria.t_halo, scale));
   if (!stands_out(highest, scale)) return below;
   const double zero = scale.deviation ? scale.mean : 0.0;  // of the scale
-  const double peak = zero + below_highest * (highest - zero), boundary = zero + below_peak * (peak - zero);
+  const double peak = zero + below_highest * (highest - zero);
+  const double boundary = std::max(zero + below_peak * (peak - zero), scale.mean);  // halos are denser than the mean
   std::string keys = "t_halo = " + threshold(peak, scale);
   if (criteria.t_boundary > boundary) keys += ", t_boundary = " + threshold(boundary, scale);
   if (criteria.min_cells > 1) keys += ", min_cells = 1";
   return fmt::format("{}; {} would find some", below, keys);
+}
+
+std::string why_no_groups(double linking_length, std::int64_t largest, std::int64_t min_particles,
+                          std::int64_t min_cells) {
+  const std::string groups = fmt::format(
+      "no halos: the largest group of particles linked within {:.3g} of their mean separation (linking_length) has {}",
+      linking_length, largest);
+  return largest >= min_particles ? fmt::format("{}, in fewer cells than min_cells = {}", groups, min_cells)
+                                  : fmt::format("{}, min_particles is {}", groups, min_particles);
 }
 
 }  // namespace sidestream::analysis

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,5 +19,9 @@ struct FieldScale {
 /// as keys of the task, that find something where it stands out. Collective; a pass over the cells.
 std::string why_none(const comm::Communicator& comm, const LeafField& density, const std::string& name,
                      const FieldScale& scale, const HaloCriteria& criteria);
+
+/// The same of groups of particles linked within `linking_length` mean separations.
+std::string why_no_groups(double linking_length, std::int64_t largest, std::int64_t min_particles,
+                          std::int64_t min_cells);
 
 }  // namespace sidestream::analysis

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ... import console
-from ...error import Error, UsageError
+from ...error import USED_WRONGLY, Error, UsageError
 from ..job import POLL_S, Job
 from ..launcher import find_program, prepare
 from ..messages import MessageFilter
-from ..programs import USED_WRONGLY, killed_at_the_end
+from ..programs import killed_at_the_end
 
 PROGRESS = re.compile(r"(\d+) of (\d+): (.*)")
 

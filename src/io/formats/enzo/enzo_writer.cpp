@@ -366,7 +366,8 @@ Format enzo_hdf5_format() {
     return std::clamp(static_cast<double>(options.files), 1.0, ranks);
   };
   format.name = "enzo-hdf5";
-  format.documentation = "Enzo's folder with the grids of all ranks in one HDF5 file, or in `files` of them";
+  format.documentation =
+      "Enzo's folder with the grids of all ranks in one HDF5 file, or in `files` of them; checkpoints only";
   format.checkpoint = StepName{"DDS", "", 5};
   format.recognizes = [](const std::string& path) { return is_shared_enzo_file(path); };
   return format;

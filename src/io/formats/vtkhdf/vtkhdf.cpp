@@ -168,7 +168,7 @@ std::string vtkhdf_checksums(std::size_t level) {
 Format vtkhdf_format() {
   Format format;
   format.name = "vtkhdf";
-  format.documentation = "one VTKHDF file of overlapping boxes, for ParaView; without particles";
+  format.documentation = "one VTKHDF file of overlapping boxes, for ParaView; without particles, plot files only";
   format.plotfile = StepName{"plt", ".vtkhdf", 5};
   for (const WriteMethod& method : write_methods())
     if (std::ranges::find(method.containers, Container::hdf5) != method.containers.end())
