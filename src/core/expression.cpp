@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/utf8.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::core {
@@ -208,25 +208,8 @@ class Parser {
 
 }  // namespace
 
-namespace {
-
-// What stands in a text around a column: all of it, if it is no longer than some lines. No letter of UTF-8 is cut.
-std::string around(const std::string& text, std::size_t column) {
-  constexpr std::size_t shown = 300;
-  if (text.size() <= shown) return text;
-  const auto letter_from = [&](std::size_t at) {
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) ++at;
-    return at;
-  };
-  const std::size_t first = std::min(column > shown / 2 ? column - shown / 2 : 0, text.size() - shown);
-  const std::size_t from = letter_from(first), end = letter_from(first + shown);
-  return fmt::format("{}{}{}", from > 0 ? "..." : "", text.substr(from, end - from), end < text.size() ? "..." : "");
-}
-
-}  // namespace
-
 std::string Source::place(std::size_t column) const {
-  return fmt::format("{}{}column {} of `{}`", where, where.empty() ? "" : ", ", column, around(text, column));
+  return fmt::format("{}{}column {} of `{}`", where, where.empty() ? "" : ", ", column, excerpt(text, column));
 }
 
 Expression parse(const Source& source) {
