@@ -16,6 +16,7 @@
 #pragma GCC diagnostic pop
 
 #include "core/toml_text.hpp"
+#include "core/utf8.hpp"
 #include "sidestream/core/input_file.hpp"
 
 namespace sidestream::core {
@@ -270,9 +271,7 @@ Node moved_to(const Node& value, const std::string& key, const std::string& plac
 }  // namespace
 
 void override_key(Node& root, const std::string& assignment) {
-  constexpr std::size_t shown = 300;  // of it in messages
-  const std::string source =
-      "--set " + (assignment.size() > shown ? assignment.substr(0, shown) + "..." : assignment);
+  const std::string source = "--set " + excerpt(assignment, 0);
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0)
     throw Error("an override is written key=value", source, "for example --set task.halos.every=5");

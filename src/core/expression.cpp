@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/utf8.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::core {
@@ -207,23 +207,10 @@ class Parser {
   int depth_ = 0;
 };
 
-// Of a long text what is near a column.
-std::string around(const std::string& text, std::size_t column) {
-  constexpr std::size_t shown = 160;
-  if (text.size() <= shown) return text;
-  const auto is_inside_a_letter = [&](std::size_t at) {
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u;
-  };
-  std::size_t begin = std::min(column - std::min(column, shown / 2), text.size() - shown), end = begin + shown;
-  while (is_inside_a_letter(begin)) ++begin;
-  while (is_inside_a_letter(end)) ++end;
-  return fmt::format("{}{}{}", begin > 0 ? "..." : "", text.substr(begin, end - begin), end < text.size() ? "..." : "");
-}
-
 }  // namespace
 
 std::string Source::place(std::size_t column) const {
-  return fmt::format("{}{}column {} of `{}`", where, where.empty() ? "" : ", ", column, around(text, column));
+  return fmt::format("{}{}column {} of `{}`", where, where.empty() ? "" : ", ", column, excerpt(text, column));
 }
 
 Expression parse(const Source& source) {

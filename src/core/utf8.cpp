@@ -1,5 +1,7 @@
 #include "core/utf8.hpp"
 
+#include <algorithm>
+
 namespace sidestream::core {
 
 std::size_t utf8_length(std::string_view text) {
@@ -16,6 +18,18 @@ std::size_t utf8_length(std::string_view text) {
   const bool is_overlong = length > 2 && ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90));
   const bool is_none = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
   return is_overlong || is_none ? 0 : length;
+}
+
+std::string excerpt(const std::string& text, std::size_t at) {
+  constexpr std::size_t most = 300;
+  if (text.size() <= most) return text;
+  const auto next_character = [&](std::size_t byte) {
+    while (byte < text.size() && (static_cast<unsigned char>(text[byte]) & 0xc0) == 0x80) ++byte;
+    return byte;
+  };
+  const std::size_t first = std::min(at > most / 2 ? at - most / 2 : 0, text.size() - most);
+  const std::size_t begin = next_character(first), end = next_character(first + most);
+  return (begin > 0 ? "..." : "") + text.substr(begin, end - begin) + (end < text.size() ? "..." : "");
 }
 
 }  // namespace sidestream::core

@@ -21,6 +21,7 @@ from sidestream.runs.run import Run
 
 TASK = '[task.spectra]\nanalysis = "power_spectrum"\nat_end = true\n'
 CHECKPOINTS = '[output]\ncheckpoint = { format = "sidestream", every = 1, keep = 2 }\n'
+SIDECAR = ("--set", "coupling.sidecars=1", "--set", "task.spectra.transport=in-transit")
 TWO_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="not allowed here: one core")
 
 
@@ -138,7 +139,7 @@ def test_ctrl_c_ends_the_runs_that_go_on_and_begins_no_other(config: Path, tmp_p
         (["--vary", "cosmology.omega_m"], "is no key with values"),
         (["--vary", "cosmology.seed=1,2", "--seeds", "2"], "exclude each other"),
         (
-            ["-n", "2", "--set", "coupling.sidecars=1", "--vary", "cosmology.seed=1", "--seeds", "2"],
+            ["-n", "2", *SIDECAR, "--vary", "cosmology.seed=1", "--seeds", "2"],
             "exclude each other",
         ),
         (["--vary", "cosmology.seed=1", "--vary", "cosmology.seed=2"], "varied twice"),

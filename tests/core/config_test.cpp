@@ -170,6 +170,19 @@ TEST(Config, CharactersThatControlATerminalAreWrittenSoThatTheyCanBeRead) {
   EXPECT_EQ(again.find("\x01")->integer(), 1);
 }
 
+TEST(Config, AMessageAboutALongOverrideHasItsBeginning) {
+  Node root;
+  std::string umlauts;
+  for (int n = 0; n < 1000; ++n) umlauts += "ü";
+
+  override_key(root, "word=\"a" + umlauts + "\"");
+
+  const std::string where = root.find("word")->where();
+  EXPECT_TRUE(where.starts_with("--set word=\"aüü"));
+  EXPECT_THAT(where, HasSubstr("ü..., key `word`"));
+  EXPECT_LT(where.size(), 400U);
+}
+
 TEST(Config, AnOverrideThatIsNoTextIsRefused) {
   Node root;
 
