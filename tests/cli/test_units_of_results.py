@@ -177,13 +177,16 @@ def array(folder: Path) -> Path:
 def test_halos_of_an_array_are_in_what_is_told_of_it(
     tmp_path: Path, words: tuple[str, ...], mass: str, peak: str
 ) -> None:
-    done = command(tmp_path, "halos", "find", array(tmp_path), *words)
+    done = command(tmp_path, "halos", "find", array(tmp_path), *words, "-o", "halos.csv")
 
     assert done.returncode == 0, done.stderr
     head = done.stdout.splitlines()[0].split()
     assert head[head.index("mass") + 1] == mass
     assert head[-1] == peak
     assert ("[Mpc]" in head) == ("Mpc" in words[1])
+    columns = (tmp_path / "halos.csv").read_text().splitlines()[0].split(",")
+    assert f"mass {mass}".removesuffix(" cells") in columns
+    assert ("volume [Mpc^3]" in columns) == ("Mpc" in words[1])
 
 
 @pytest.mark.parametrize("unit", ["g/cm3", "furlong"])

@@ -356,8 +356,9 @@ class Snapshot(ABC):
         given = {"t_boundary": t_boundary, "t_halo": t_halo}
         options: dict[str, Any] = {name: threshold(value, name) for name, value in given.items() if value is not None}
         options |= {"connectivity": connectivity} | self._field_option(field)
-        grid, sides, units = self._for_analyses(field, level)
-        return halos_of(blocks_of(grid, periodic), _three(sides), options, self._moment, **units)
+        grid, sides, (unit, length) = self._for_analyses(field, level)
+        blocks = blocks_of(grid, periodic)
+        return halos_of(blocks, _three(sides), options, self._moment, unit=unit, length_unit=length)
 
     def friends_of_friends(
         self,
@@ -379,19 +380,21 @@ class Snapshot(ABC):
         from ..arrays.analyses import halos_of
         from ..arrays.blocks import blocks_of
 
-        grid, sides, units = self._for_analyses(field, level)
+        grid, sides, (unit, length) = self._for_analyses(field, level)
         options = {"finder": "fof", "linking_length": linking_length, "min_particles": min_particles}
         options |= self._field_option(field)
         blocks = blocks_of(grid, periodic=True)
         particles = self._particles_for_analyses(species)
-        return halos_of(blocks, _three(sides), options, self._moment, particles=particles, **units)
+        return halos_of(
+            blocks, _three(sides), options, self._moment, particles=particles, unit=unit, length_unit=length
+        )
 
     def power_spectrum(self, field: str = "density", level: int = 0) -> xr.Dataset:
-        """The power spectrum of a field at the resolution of `level`, with k in 1/Mpc if the file's lengths allow it."""
+        """The power spectrum of a field at the resolution of `level`; k is in 1/Mpc if the file's lengths allow it."""
         from ..arrays.analyses import power_spectrum_of
 
-        grid, sides, units = self._for_analyses(field, level)
-        return power_spectrum_of(grid, _three(sides), units["length_unit"])
+        grid, sides, (_, length) = self._for_analyses(field, level)
+        return power_spectrum_of(grid, _three(sides), length)
 
     def describe(self) -> dict[str, Any]:
         """What is in the file, as a plain dictionary of texts, numbers and lists."""
@@ -450,8 +453,8 @@ class Snapshot(ABC):
             )
         return parts
 
-    def _for_analyses(self, field: str | None, level: int) -> tuple[xr.DataArray, list[float], dict[str, str]]:
-        """The field and the sides of the box, in Msun/Mpc^3 and Mpc where the file's units allow it, and their units.
+    def _for_analyses(self, field: str | None, level: int) -> tuple[xr.DataArray, list[float], tuple[str, str]]:
+        """The field and the sides of the box, in Msun/Mpc^3 and Mpc where the file's units allow it; and their units.
 
         Without a name it is the density of all matter.
         """
@@ -462,10 +465,7 @@ class Snapshot(ABC):
         unit, length = self.units[self._named(first)], _MPC.get(self.length_unit)
         density = None if length is None else _MSUN_PER_MPC3.get(unit)
         grid = grid if density in (None, 1.0) else grid * density
-        units = {
-            "unit": unit if density is None else _DENSITY_UNIT,
-            "length_unit": self.length_unit if length is None else "Mpc",
-        }
+        units = unit if density is None else _DENSITY_UNIT, self.length_unit if length is None else "Mpc"
         return grid, [(length or 1.0) * side for side in self.box_size], units
 
     def _particles_for_analyses(self, species: str) -> dict[str, NDArray[Any]]:
