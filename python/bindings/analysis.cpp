@@ -27,13 +27,20 @@ core::Node node_of(const Options& options) {
   return table;
 }
 
-// The field as the total density of a snapshot.
-mesh::Snapshot snapshot_of(const Blocks& blocks, const Sides& box_size, const std::string& unit) {
+std::string field_in(const Options& options) {
+  const auto found = options.find("field");
+  return found == options.end() ? "total_density" : std::get<std::string>(found->second);
+}
+
+// A snapshot of one field.
+mesh::Snapshot snapshot_of(const Blocks& blocks, const Sides& box_size, const mesh::Quantity& quantity,
+                           const std::string& length_unit) {
   mesh::Snapshot snapshot;
+  snapshot.length_unit = length_unit;
   snapshot.geometry = blocks.geometry(box_size);
   snapshot.levels = {blocks.field().layout()};
   snapshot.rank = blocks.comm().rank();
-  snapshot.add({"total_density", unit}, [field = blocks.field()](int) { return field; });
+  snapshot.add(quantity, [field = blocks.field()](int) { return field; });
   return snapshot;
 }
 
@@ -64,13 +71,14 @@ mesh::Moment moment_of(std::map<std::string, double> numbers) {
 }
 
 nb::dict halos(const Blocks& blocks, const Sides& box_size, const Options& options, const std::string& unit,
-               const std::map<std::string, double>& moment, const std::optional<Ids>& ids, const Reals& reals) {
+               const std::string& length_unit, const std::map<std::string, double>& moment,
+               const std::optional<Ids>& ids, const Reals& reals) {
   mesh::Result result;
   {
     const nb::gil_scoped_release unlocked;
     core::Node task = node_of(options);
     task.set("analysis", core::Node(std::string("halos")));
-    mesh::Snapshot snapshot = snapshot_of(blocks, box_size, unit);
+    mesh::Snapshot snapshot = snapshot_of(blocks, box_size, {field_in(options), unit}, length_unit);
     snapshot.moment = moment_of(moment);
     const mesh::Particles particles = ids ? particles_of(*ids, reals) : mesh::Particles();
     if (ids) snapshot.add_species({mesh::dark_matter, &particles});
@@ -97,7 +105,7 @@ nb::dict power_spectrum(const Blocks& blocks, const Sides& box_size) {
 
 void bind_analysis(nb::module_& module) {
   module.def("halos", &halos, nb::arg("blocks"), nb::arg("box_size"), nb::arg("options"), nb::arg("unit"),
-             nb::arg("moment"), nb::arg("ids") = nb::none(), nb::arg("reals") = Reals(),
+             nb::arg("length_unit"), nb::arg("moment"), nb::arg("ids") = nb::none(), nb::arg("reals") = Reals(),
              "The result of the analysis `halos` of a density with its options; `moment` has the attributes of a "
              "snapshot, `ids` and `reals` (x, y, z and attributes) are those of its particles on this rank. "
              "Collective; complete on rank 0.");

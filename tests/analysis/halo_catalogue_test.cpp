@@ -21,7 +21,7 @@ class HaloCatalogue : public testing::Test {
     options.sets = sets;
     return {world_, LeafField{field_}, options};
   }
-  TreeField about() const { return {"density", "Msun/Mpc^3", mean_, test::unit_cells(grid_.cells, periodic)}; }
+  TreeField about() const { return {"density", "Msun/Mpc^3", mean_, test::unit_cells(grid_.cells, periodic), "kpc"}; }
   std::vector<std::int64_t> ids(const mesh::Result& result) const {
     return world_.rank() == 0 ? std::get<std::vector<std::int64_t>>(result.column("id").values)
                               : std::vector<std::int64_t>();
@@ -46,6 +46,7 @@ TEST_F(HaloCatalogue, OfAStoredTreeIsThatOfTheTree) {
 
   EXPECT_EQ(field.name, "density");
   EXPECT_EQ(field.unit, "Msun/Mpc^3");
+  EXPECT_EQ(field.length_unit, "kpc");
   EXPECT_EQ(field.mean, mean_);
   EXPECT_EQ(field.geometry.length, about().geometry.length);
   ASSERT_EQ(again.columns.size(), expected.columns.size());
@@ -53,9 +54,18 @@ TEST_F(HaloCatalogue, OfAStoredTreeIsThatOfTheTree) {
     EXPECT_TRUE(again.columns[c].values == expected.columns[c].values) << expected.columns[c].name;
   EXPECT_TRUE(again.attributes == expected.attributes);
   if (world_.rank() == 0) {
+    EXPECT_EQ(again.column("volume").unit, "kpc^3");
     EXPECT_EQ(std::get<double>(again.attributes.at("t_halo")), 10 * mean_);
     EXPECT_EQ(ids(again).size(), test::FloodFill(grid_, 20.0, 14, periodic).halos(10 * mean_).size());
   }
+}
+
+TEST_F(HaloCatalogue, OfATreeOfAnOlderVersionHasTheUnitsOfItsDensity) {
+  mesh::Result stored = tree_of(Sets::above).to_result();
+  describe(about(), stored);
+  stored.attributes.erase("length_unit");
+
+  EXPECT_EQ(tree_field(world_, stored).length_unit, "Mpc");
 }
 
 TEST_F(HaloCatalogue, LeavesSmallHalosOut) {

@@ -13,6 +13,7 @@ mesh::Snapshot digits(const comm::Communicator& world) {
   const auto layout = test::random_layout(grid.cells, {true, true, true}, world.size(), 5, 8);
   mesh::Snapshot snapshot;
   snapshot.geometry = test::unit_cells(grid.cells);
+  snapshot.length_unit = "Mpc";
   snapshot.levels = {layout};
   snapshot.add({"digits", "K"}, grid.on(layout, world.rank()));
   const test::Grid weight = test::Grid::of({4, 3, 2}, [](int k, int, int) { return k == 0 ? 1.0 : 3.0; });

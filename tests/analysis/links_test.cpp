@@ -330,8 +330,9 @@ mesh::Result result_of(const comm::Communicator& comm, const Moment& moment, std
                        const mesh::Result& earlier) {
   mesh::Result result;
   const LeafField density = test::shared(test::leaves_of(moment.mesh, comm.rank(), moment.density));
-  add_members_and_links(comm, linked_halos, members_on(moment, comm.rank(), comm.size()), density,
-                        snapshot_of(moment, step), earlier, result);
+  const LinkedKind halos{"halo", "Mpc^3", SharedMost::matter, "Msun"};
+  add_members_and_links(comm, halos, members_on(moment, comm.rank(), comm.size()), density, snapshot_of(moment, step),
+                        earlier, result);
   return result;
 }
 

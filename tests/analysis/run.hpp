@@ -53,6 +53,7 @@ inline mesh::Snapshot cosmology_snapshot(const mesh::Layout& layout, int rank, b
     return grid.on(layout, rank);
   };
   mesh::Snapshot snapshot = snapshot_on(layout, 14.2);
+  snapshot.length_unit = "Mpc";
   snapshot.moment.attributes = {{"hubble", 0.7}, {"omega_m", 0.3}, {"redshift", 3.0}, {"particles", 1000.0}};
   if (has_gas) {
     snapshot.add({"gas_density", "Msun/Mpc^3"}, lognormal(1, 6e9, 1.5));

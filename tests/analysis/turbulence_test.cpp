@@ -195,6 +195,7 @@ TEST(Turbulence, MeasuresScalarsByName) {
   const auto layout = test::random_layout(cells, periodic, world.size(), 6, 1);
   mesh::Snapshot snapshot = test::flow_snapshot(flow, layout, {2 * pi, 2 * pi, 2 * pi}, world.rank());
   snapshot.add({"dye", "kg"}, dye.on(layout, world.rank()));
+  snapshot.length_unit = "m";
   snapshot.moment.attributes["dye_diffusivity"] = 0.25;
 
   const auto result = test::analysis_of("analysis = 'turbulence'\nscalars = ['dye']")->run(world, snapshot);
@@ -206,7 +207,7 @@ TEST(Turbulence, MeasuresScalarsByName) {
   EXPECT_NEAR(numbers(result, "dye_spectrum")[2], 2.0, 1e-14);
   EXPECT_NEAR(numbers(result, "dye_flux")[0], 1.0, 1e-14);
   EXPECT_NEAR(numbers(result, "dye_flux")[2], 0.0, 1e-14);
-  EXPECT_EQ(result.column("dye_spectrum").unit, "(kg)^2");
+  EXPECT_EQ(result.column("dye_spectrum").unit, "(kg)^2 m");
 }
 
 TEST(Turbulence, TakesTheViscosityOfTheSimulationUnlessItIsGiven) {

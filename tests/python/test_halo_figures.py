@@ -24,6 +24,7 @@ from sidestream.figures.halos.halo_scene import MOST_POINTS, halo_scene
 from sidestream.figures.halos.mass_function import (
     BIN_WIDTH,
     Curves,
+    Labels,
     MassFunction,
     Series,
     draw,
@@ -98,6 +99,17 @@ def test_the_fit_of_press_and_schechter_is_the_formula(theory: Theory) -> None:
 
     # The slope of sigma from a table in steps of a tenth of a decade is good to a few thousandths.
     np.testing.assert_allclose(found[1:-1], expected[1:-1], rtol=4e-3)
+
+
+def test_figures_name_the_units_of_the_table_and_none_where_it_has_none() -> None:
+    mass = ("halo", np.geomspace(1e10, 1e14, 9))
+    universe = xr.Dataset({"mass": (*mass, {"units": "Msun"})}, attrs=COSMOLOGY)
+    plain, cgs = xr.Dataset({"mass": mass}), xr.Dataset({"mass": (*mass, {"units": "g"})})
+
+    assert Labels.of(universe) == Labels(r" [$h^{-1}M_\odot$]", r" [$(h/\mathrm{Mpc})^{3}$]")
+    assert (Labels.of(plain), Labels.of(cgs)) == (Labels("", ""), Labels(" [g]", ""))
+    figure = draw("halos", [Series(mass_function(plain), 0.0, "now", "k")], None, 0.0, Labels.of(plain))
+    assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("halo mass $M$", r"$dn/d\ln M$")
 
 
 def test_halos_between_masses_are_the_integral_of_the_fit(theory: Theory) -> None:

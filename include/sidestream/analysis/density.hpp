@@ -45,6 +45,10 @@ double deviation(const comm::Communicator& comm, const LeafField& field, const s
 /// Msun/Mpc^3, or where space expands in g/cm^3 or, under the name of a density, in no unit.
 bool is_overdensity(const mesh::Snapshot& snapshot, const std::string& name);
 
+/// Throws core::Error for one of the three densities of a universe, whose lengths are in Mpc, in a unit that is none of
+/// a density: what it would be searched by does not follow from that.
+void check_unit_of_density(const mesh::Snapshot& snapshot, const std::string& name);
+
 /// A threshold on a field: so many times its mean ("81.66 mean"), so many standard deviations above its mean
 /// ("3 sigma"), or a value ("4e12").
 struct Threshold {

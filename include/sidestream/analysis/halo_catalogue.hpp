@@ -16,6 +16,7 @@ struct TreeField {
   std::string name = "field", unit = "1";
   double mean = 0.0;        ///< over the volume
   mesh::Geometry geometry;  ///< of level 0
+  std::string length_unit{};
 };
 
 /// Adds `field` to the attributes of what `MergeTree::to_result` gave, as `tree_field` reads them. Local.

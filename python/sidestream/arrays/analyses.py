@@ -18,16 +18,8 @@ if TYPE_CHECKING:
 
 CONNECTIVITIES = (6, 14, 26)
 SMALLEST_SIDE, LARGEST_SIDE = 1e-60, 1e60
-DENSITY_UNIT = "Msun/Mpc^3"
 T_BOUNDARY, T_HALO = "81.66 mean", "200 mean"  # of densities, where nobody says
 Sides: TypeAlias = float | tuple[float, float, float]
-
-# name: (units, long name) of the columns that the extension returns.
-_SPECTRUM_COLUMNS = {
-    "k": ("1/Mpc", "mean wave number of the bin"),
-    "modes": ("1", "number of modes in the bin"),
-    "power": ("Mpc^3", "power of the relative fluctuation"),
-}
 
 
 def halos(
@@ -47,9 +39,8 @@ def halos(
     A halo is a connected set of cells at or above `t_boundary` whose densest cell reaches `t_halo`.
 
     Args:
-        array: the density in Msun/Mpc^3, indexed `[z, y, x]`; with `comm`, the block that this rank has, or a list of
-            its blocks.
-        box_size: side of the box in Mpc: one number for cubic cells (along x), or three for x, y and z.
+        array: the density, indexed `[z, y, x]`; with `comm`, the block that this rank has, or a list of its blocks.
+        box_size: side of the box: one number for cubic cells (along x), or three for x, y and z.
         t_boundary: threshold of the boundary: a density (`4e12`), or times the mean (`"81.66 mean"`, the default).
         t_halo: threshold of the peak, in the same forms; `"200 mean"` by default.
         connectivity: 6 (faces), 14 (the Freudenthal triangulation) or 26 (faces, edges and corners).
@@ -59,8 +50,9 @@ def halos(
         shape: with `comm`, `(nz, ny, nx)` of the whole; by default as far as the blocks reach.
 
     Returns:
-        A dataset over `halo` with the columns of the analysis `halos`, among them `id`, `x`, `y`, `z` (centroid, Mpc),
-        `mass` (Msun), `cells` and `peak` (Msun/Mpc^3).
+        A dataset over `halo` with the columns of the analysis `halos`, among them `id`, `x`, `y`, `z` (centroid),
+        `mass`, `cells` and `peak`. They are in the units of the arguments, which nobody names: of a density in
+        Msun/Mpc^3 and sides in Mpc, places are in Mpc and masses in Msun.
 
     Example:
         >>> density = np.ones((32, 32, 32)); density[10:14, 10:14, 10:14] = 500
@@ -86,17 +78,19 @@ def halos_of(
     moment: Mapping[str, float],
     comm: Any = None,
     particles: Mapping[str, NDArray[Any]] | None = None,
-    unit: str = DENSITY_UNIT,
+    unit: str = "",
+    length_unit: str = "",
 ) -> xr.Dataset:
     """The result of the analysis `halos` with any of its options.
 
     `moment` has the scale factor and the cosmology; `particles` the columns `id`, `x`, `y`, `z` and attributes.
-    Without thresholds in the options the `unit` of the field decides.
+    Without thresholds in the options the `unit` of the field decides. Columns have the units that follow from it and
+    from that of lengths.
     """
     reals = {name: np.ascontiguousarray(values) for name, values in (particles or {}).items() if name != "id"}
     ids = None if particles is None else np.ascontiguousarray(particles["id"])
     with translated_errors():
-        found = extension().halos(blocks, sides, dict(options), unit, dict(moment), ids, reals)
+        found = extension().halos(blocks, sides, dict(options), unit, length_unit, dict(moment), ids, reals)
     return result_of(on_all(comm, found), analysis="halos")
 
 
@@ -105,7 +99,8 @@ def power_spectrum(array: ArrayLike, box_size: float | Sequence[float]) -> xr.Da
 
     Args:
         array: the density (any unit), indexed `[z, y, x]`.
-        box_size: side of the box; its unit decides that of the result: Mpc/h in gives h/Mpc and (Mpc/h)^3 out.
+        box_size: side of the box; its unit decides that of the result, which nobody names: Mpc/h in gives h/Mpc and
+            (Mpc/h)^3 out.
 
     Returns:
         A dataset with the dimension `k_bin`: `k`, `modes` and `power`, normalised so that
@@ -115,10 +110,20 @@ def power_spectrum(array: ArrayLike, box_size: float | Sequence[float]) -> xr.Da
         >>> spectrum = sidestream.power_spectrum(density, box_size=100.0)
         >>> spectrum.plot.scatter("k", "power")
     """
+    return power_spectrum_of(array, sides_of(box_size))
+
+
+def power_spectrum_of(array: ArrayLike, sides: Sides, length_unit: str = "") -> xr.Dataset:
+    """The power spectrum where the unit of lengths may be known."""
     blocks = blocks_of(array, periodic=True)
     with translated_errors():
-        columns = extension().power_spectrum(blocks, sides_of(box_size))
-    return table_of(columns, "k_bin", _SPECTRUM_COLUMNS, analysis="power_spectrum")
+        columns = extension().power_spectrum(blocks, sides)
+    known = {
+        "k": (length_unit and f"1/{length_unit}", "mean wave number of the bin"),
+        "modes": ("1", "number of modes in the bin"),
+        "power": (length_unit and f"{length_unit}^3", "power of the relative fluctuation"),
+    }
+    return table_of(columns, "k_bin", known, analysis="power_spectrum")
 
 
 def friends_of_friends(
@@ -190,11 +195,9 @@ def sides_of(box_size: float | Sequence[float]) -> Sides:
     try:
         sides = np.atleast_1d(np.asarray(box_size, dtype=float))
     except (TypeError, ValueError, OverflowError) as problem:
-        raise Error(
-            f"`box_size` is {box_size!r:.40}, not a number of Mpc", hint="for example box_size=14.2"
-        ) from problem
+        raise Error(f"`box_size` is {box_size!r:.40}, no number", hint="for example box_size=14.2") from problem
     if sides.shape not in ((1,), (3,)) or not np.all(np.isfinite(sides) & (sides > 0)):
-        raise Error(f"`box_size` is {box_size!r}, not a positive number of Mpc", hint="for example box_size=14.2")
+        raise Error(f"`box_size` is {box_size!r}, not a positive number", hint="for example box_size=14.2")
     if not np.all((sides >= SMALLEST_SIDE) & (sides <= LARGEST_SIDE)):
         raise Error(
             f"`box_size` is {box_size!r}: volumes would be no numbers any more",
@@ -226,10 +229,7 @@ def table_of(
     """Columns over one dimension, whose units and long names are `known`."""
     import xarray as xr
 
-    variables = {
-        name: (dimension, np.asarray(values), {"units": known[name][0], "long_name": known[name][1]})
-        for name, values in columns.items()
-    }
+    variables = {name: (dimension, np.asarray(values), _words(*known[name])) for name, values in columns.items()}
     return xr.Dataset(variables, attrs=attributes)
 
 
@@ -238,7 +238,12 @@ def result_of(found: Mapping[str, Any], **attributes: Any) -> xr.Dataset:
     import xarray as xr
 
     variables = {
-        name: ("halo", np.asarray(values), {"units": units, "long_name": text})
+        name: ("halo", np.asarray(values), _words(units, text))
         for name, (values, units, text) in found["columns"].items()
     }
     return xr.Dataset(variables, attrs=attributes | found["attributes"])
+
+
+def _words(unit: str, text: str) -> dict[str, str]:
+    """The attributes of a column; `units` only where it has any."""
+    return ({"units": unit} if unit else {}) | {"long_name": text}

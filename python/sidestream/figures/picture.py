@@ -115,8 +115,8 @@ def moment(table: Any) -> str:
 
 
 def length_unit(table: Any) -> str:
-    """The unit of lengths in brackets; nothing in simulations without a redshift, which have units of their own."""
-    return " [Mpc]" if "redshift" in table.attrs or "time" not in table.attrs else ""
+    """The unit of lengths in brackets: that of the column `x`; nothing where it has none."""
+    return unit_label(table, "x") if "x" in table.variables else ""
 
 
 def spread(values: Sequence[int], count: int) -> list[int]:

@@ -31,6 +31,7 @@ _NUMPY = {".npy": b"\x93NUMPY", ".npz": b"PK"}  # how such files begin
 _LENGTHS = {"": 1.0, "Mpc": 1.0, "kpc": 1e-3, "cm": 1 / CM_PER_MPC}
 _UNITS = {
     "g/cm^3": ("Msun/Mpc^3", CM_PER_MPC**3 / GRAMS_PER_MSUN),
+    "kg/m^3": ("Msun/Mpc^3", 1e-3 * CM_PER_MPC**3 / GRAMS_PER_MSUN),
     "Msun/kpc^3": ("Msun/Mpc^3", 1e9),
     "cm/s": ("km/s", 1e-5),
     "m/s": ("km/s", 1e-3),

@@ -33,7 +33,8 @@ _MPC = {"Mpc": 1.0, "cm": 1.0 / CM_PER_MPC}
 _MSUN = {"Msun": 1.0, "g": 1.0 / GRAMS_PER_MSUN}
 _DARK = "dark_matter_density"
 _MASS_NAMES = ("mass", "particle_mass")
-_MSUN_PER_MPC3 = {"Msun/Mpc^3": 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
+_DENSITY_UNIT = "Msun/Mpc^3"
+_MSUN_PER_MPC3 = {_DENSITY_UNIT: 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
 
 
 # What vouches for the numbers in a file, in words.
@@ -345,20 +346,19 @@ class Snapshot(ABC):
         """The halos of a field at the resolution of `level`, as `sidestream.halos` finds them.
 
         Without a `field`, of gas and dark matter together, as a run finds them. Files in cm and g/cm^3 are analysed in
-        Mpc and Msun/Mpc^3; what has other units keeps them, unnamed. Without thresholds they follow the kind of field:
-        means for densities of matter, else standard deviations.
+        Mpc and Msun/Mpc^3; what has other units keeps them. Without thresholds they follow the kind of field: means for
+        densities of matter, else standard deviations.
         """
-        from ..arrays.analyses import DENSITY_UNIT, check_connectivity, halos_of, threshold
+        from ..arrays.analyses import check_connectivity, halos_of, threshold
         from ..arrays.blocks import blocks_of
 
         check_connectivity(connectivity)
         given = {"t_boundary": t_boundary, "t_halo": t_halo}
         options: dict[str, Any] = {name: threshold(value, name) for name, value in given.items() if value is not None}
-        options["connectivity"] = connectivity
-        grid, sides, is_known = self._for_analyses(field, level)
-        unit = DENSITY_UNIT if is_known else str(grid.attrs.get("units", ""))
-        found = halos_of(blocks_of(grid, periodic), _three(sides), options, self._moment, unit=unit)
-        return found if is_known else _without_units(found)
+        options |= {"connectivity": connectivity} | self._field_option(field)
+        grid, sides, (unit, length) = self._for_analyses(field, level)
+        blocks = blocks_of(grid, periodic)
+        return halos_of(blocks, _three(sides), options, self._moment, unit=unit, length_unit=length)
 
     def friends_of_friends(
         self,
@@ -380,19 +380,21 @@ class Snapshot(ABC):
         from ..arrays.analyses import halos_of
         from ..arrays.blocks import blocks_of
 
-        grid, sides, is_known = self._for_analyses(field, level)
+        grid, sides, (unit, length) = self._for_analyses(field, level)
         options = {"finder": "fof", "linking_length": linking_length, "min_particles": min_particles}
+        options |= self._field_option(field)
         blocks = blocks_of(grid, periodic=True)
-        found = halos_of(blocks, _three(sides), options, self._moment, particles=self._particles_for_analyses(species))
-        return found if is_known else _without_units(found)
+        particles = self._particles_for_analyses(species)
+        return halos_of(
+            blocks, _three(sides), options, self._moment, particles=particles, unit=unit, length_unit=length
+        )
 
     def power_spectrum(self, field: str = "density", level: int = 0) -> xr.Dataset:
-        """The power spectrum of a field at the resolution of `level`, with k in 1/Mpc if the file has known units."""
-        from ..arrays.analyses import power_spectrum
+        """The power spectrum of a field at the resolution of `level`; k is in 1/Mpc if the file's lengths allow it."""
+        from ..arrays.analyses import power_spectrum_of
 
-        grid, sides, _ = self._for_analyses(field, level)
-        found = power_spectrum(grid, sides)
-        return found if self.length_unit in _MPC else _without_units(found)
+        grid, sides, (_, length) = self._for_analyses(field, level)
+        return power_spectrum_of(grid, _three(sides), length)
 
     def describe(self) -> dict[str, Any]:
         """What is in the file, as a plain dictionary of texts, numbers and lists."""
@@ -432,6 +434,11 @@ class Snapshot(ABC):
         with translated_errors():
             return np.asarray(derived(parts, self.attrs.get("scale_factor", 1.0), self._facts["gamma"]))
 
+    def _field_option(self, field: str | None) -> dict[str, str]:
+        """For the analysis `halos`, which knows densities by the names of quantities."""
+        own = None if field is None else self._named(field)
+        return {} if own is None else {"field": {name: of for of, name in self.quantities.items()}.get(own, own)}
+
     def _matter(self) -> list[str]:
         """The fields that are all matter together."""
         there = self.quantities
@@ -446,8 +453,8 @@ class Snapshot(ABC):
             )
         return parts
 
-    def _for_analyses(self, field: str | None, level: int) -> tuple[xr.DataArray, list[float], bool]:
-        """The field and the sides of the box in Msun/Mpc^3 and Mpc, and whether the file's units allow it.
+    def _for_analyses(self, field: str | None, level: int) -> tuple[xr.DataArray, list[float], tuple[str, str]]:
+        """The field and the sides of the box, in Msun/Mpc^3 and Mpc where the file's units allow it; and their units.
 
         Without a name it is the density of all matter.
         """
@@ -455,10 +462,11 @@ class Snapshot(ABC):
         grid = self.covering_grid(first, level)
         for part in more:
             grid = grid + self.covering_grid(part, level)
-        length, density = _MPC.get(self.length_unit), _MSUN_PER_MPC3.get(self.units[self._named(first)])
-        if length is None or density is None:
-            return grid, [(length or 1.0) * side for side in self.box_size], False
-        return (grid if density == 1.0 else grid * density), [length * side for side in self.box_size], True
+        unit, length = self.units[self._named(first)], _MPC.get(self.length_unit)
+        density = None if length is None else _MSUN_PER_MPC3.get(unit)
+        grid = grid if density in (None, 1.0) else grid * density
+        units = unit if density is None else _DENSITY_UNIT, self.length_unit if length is None else "Mpc"
+        return grid, [(length or 1.0) * side for side in self.box_size], units
 
     def _particles_for_analyses(self, species: str) -> dict[str, NDArray[Any]]:
         """Ids, positions from the corner of the box, and masses, in Mpc and Msun where the file's units allow it."""
@@ -528,9 +536,3 @@ def _three(sides: list[float]) -> tuple[float, float, float]:
 
 def _unit(name: str) -> dict[str, Any]:
     return {"units": name} if name else {}
-
-
-def _without_units(table: xr.Dataset) -> xr.Dataset:
-    for variable in table.variables.values():
-        variable.attrs.pop("units", None)
-    return table

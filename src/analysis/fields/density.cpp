@@ -1,8 +1,14 @@
 #include "sidestream/analysis/density.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "analysis/fields/levels.hpp"
@@ -17,6 +23,11 @@ namespace {
 constexpr const char* total_name = "total_density";
 constexpr const char* gas_name = "gas_density";
 constexpr const char* dark_name = "dark_matter_density";
+constexpr std::array<std::string_view, 4> known_densities{"Msun/Mpc^3", "Msun/kpc^3", "g/cm^3", "kg/m^3"};
+
+bool has_density_name(const std::string& name) {
+  return name == total_name || name == gas_name || name == dark_name;
+}
 
 // A field that the snapshot keeps.
 LeafField borrowed(const mesh::Snapshot& snapshot, const std::string& name) {
@@ -139,9 +150,19 @@ double deviation(const comm::Communicator& comm, const LeafField& field, const s
 
 bool is_overdensity(const mesh::Snapshot& snapshot, const std::string& name) {
   const std::string unit = unit_of(snapshot, name);
-  const bool has_density_name = name == total_name || name == gas_name || name == dark_name;
   return unit == "Msun/Mpc^3" ||
-         (snapshot.moment.redshift() && (unit == "g/cm^3" || (unit.empty() && has_density_name)));
+         (snapshot.moment.redshift() && (unit == "g/cm^3" || (unit.empty() && has_density_name(name))));
+}
+
+void check_unit_of_density(const mesh::Snapshot& snapshot, const std::string& name) {
+  const std::string unit = unit_of(snapshot, name);
+  if (snapshot.length_unit != "Mpc" || !has_density_name(name) || unit.empty() || unit == "1") return;
+  if (std::ranges::find(known_densities, unit) == known_densities.end())
+    throw core::Error(
+        fmt::format("`{}` is in `{}`, which is no unit of a density that is known: the usual thresholds "
+                    "do not follow from it",
+                    name, unit),
+        "", fmt::format("write it as {}, or give `t_boundary` and `t_halo`", fmt::join(known_densities, ", ")));
 }
 
 double mean(const comm::Communicator& comm, const ScalarView& field, const std::string& name) {
@@ -160,7 +181,7 @@ double Threshold::in(double mean, std::optional<double> deviation) const {
 Threshold parse_threshold(const std::string& text, const std::string& where) {
   const char* const hint =
       "write \"81.66 mean\" for a multiple of the mean, \"3 sigma\" for standard deviations above the mean, or a value "
-      "such as \"4e12\" [Msun/Mpc^3]";
+      "of the field such as \"4e12\"";
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   std::string unit(end);

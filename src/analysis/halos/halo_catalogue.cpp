@@ -45,11 +45,18 @@ Numbers numbers_of(const mesh::Result& tree) {
   return numbers;
 }
 
+// Trees of older versions do not say it; those of universes have a density that does.
+std::string length_unit_of(const mesh::Result& tree, const std::string& field_unit) {
+  if (tree.attributes.contains("length_unit")) return attribute<std::string>(tree, "length_unit");
+  return field_unit == "Msun/Mpc^3" ? "Mpc" : "";
+}
+
 }  // namespace
 
 void describe(const TreeField& field, mesh::Result& tree) {
   tree.attributes["field"] = field.name;
   tree.attributes["field_unit"] = field.unit;
+  tree.attributes["length_unit"] = field.length_unit;
   tree.attributes["mean_density"] = field.mean;
   for (int axis = 0; axis < 3; ++axis)
     tree.attributes[with_axis("length_", axis)] = field.geometry.length[static_cast<std::size_t>(axis)];
@@ -63,9 +70,11 @@ TreeField tree_field(const comm::Communicator& comm, const mesh::Result& tree) {
     numbers = numbers_of(tree);
     field.name = attribute<std::string>(tree, "field");
     field.unit = attribute<std::string>(tree, "field_unit");
+    field.length_unit = length_unit_of(tree, field.unit);
   });
   numbers = comm.broadcast(numbers);
-  return {comm.broadcast(std::move(field.name)), comm.broadcast(std::move(field.unit)), numbers.mean, numbers.geometry};
+  return {comm.broadcast(std::move(field.name)), comm.broadcast(std::move(field.unit)), numbers.mean, numbers.geometry,
+          comm.broadcast(std::move(field.length_unit))};
 }
 
 mesh::Result halo_catalogue(const comm::Communicator& comm, const MergeTree& tree, const TreeField& field,
@@ -74,6 +83,7 @@ mesh::Result halo_catalogue(const comm::Communicator& comm, const MergeTree& tre
                               query.min_cells};
   HaloColumns columns;
   columns.density_unit = field.unit;
+  columns.length_unit = field.length_unit;
   mesh::Result result = spread_halo_table(comm, find_catalogue(comm, tree, field.geometry, criteria), columns);
   if (comm.rank() != 0) return result;
   result.attributes["analysis"] = std::string("halos");

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "analysis/fields/unit_names.hpp"
 #include "sidestream/analysis/friends_of_friends.hpp"
 
 namespace sidestream::analysis {
@@ -40,30 +41,39 @@ class Table {
   mesh::Result result_;
 };
 
-void add_shape(Table& table) {
+// The units of columns.
+struct Units {
+  std::string length, mass, velocity;
+
+  explicit Units(const HaloColumns& columns)
+      : length(columns.length_unit),
+        mass(unit_of_mass(columns.density_unit, columns.length_unit)),
+        velocity(columns.velocity_unit) {}
+};
+
+void add_shape(Table& table, const Units& unit) {
   const char* const names[] = {"longest", "middle", "shortest"};
   for (std::size_t axis = 0; axis < 3; ++axis)
-    table.add<double>(std::string("axis_") + "abc"[axis], "Mpc",
+    table.add<double>(std::string("axis_") + "abc"[axis], unit.length,
                       std::string(names[axis]) + " semi-axis of the homogeneous ellipsoid with its tensor of inertia",
                       [=](const Halo& halo) { return halo.axes[axis]; });
 }
 
-void add_motion(Table& table, const HaloColumns& columns) {
-  const std::string& unit = columns.velocity_unit;
-  table.add("velocity_", unit, "velocity of its matter", &Halo::velocity);
-  table.add("velocity_dispersion", unit, "rms along one axis of velocities about the mean, by mass",
+void add_motion(Table& table, const Units& unit, bool has_spin) {
+  table.add("velocity_", unit.velocity, "velocity of its matter", &Halo::velocity);
+  table.add("velocity_dispersion", unit.velocity, "rms along one axis of velocities about the mean, by mass",
             &Halo::velocity_dispersion);
-  table.add("angular_momentum_", "Msun Mpc " + unit,
+  table.add("angular_momentum_", unit_product(unit_product(unit.mass, unit.length), unit.velocity),
             "angular momentum about the centre of mass, of proper distances and velocities", &Halo::angular_momentum);
-  if (columns.has_spin)
-    table.add("spin", "1", "specific angular momentum over sqrt(2) V R (Bullock et al. 2001)", &Halo::spin);
+  if (has_spin) table.add("spin", "1", "specific angular momentum over sqrt(2) V R (Bullock et al. 2001)", &Halo::spin);
 }
 
-void add_spheres(Table& table, const std::vector<std::string>& names) {
+void add_spheres(Table& table, const Units& unit, const std::vector<std::string>& names) {
   for (std::size_t s = 0; s < names.size(); ++s) {
     const std::string& name = names[s];
-    table.add<double>("m" + name, "Msun", "mass within r" + name, [=](const Halo& h) { return h.spheres[s].mass; });
-    table.add<double>("r" + name, "Mpc", "comoving radius of the sphere around the peak with the mean density " + name,
+    table.add<double>("m" + name, unit.mass, "mass within r" + name, [=](const Halo& h) { return h.spheres[s].mass; });
+    table.add<double>("r" + name, unit.length,
+                      "comoving radius of the sphere around the peak with the mean density " + name,
                       [=](const Halo& h) { return h.spheres[s].radius; });
   }
   if (!names.empty())
@@ -75,31 +85,32 @@ void add_spheres(Table& table, const std::vector<std::string>& names) {
 
 mesh::Result halo_table(const std::vector<Halo>& halos, const HaloColumns& columns) {
   Table table(halos);
+  const Units unit(columns);
   const bool is_group = columns.is_of_particles;
   const std::string cells = is_group ? "cells that hold its particles" : "cells";
   table.add("id", "1", is_group ? "smallest id of its particles" : "linear index (z, y, x order) of the densest cell",
             &Halo::id);
-  table.add("", "Mpc", "centroid (mean position of the " + cells + ")", &Halo::centroid);
-  table.add("mass", "Msun", is_group ? "mass of the particles" : "mass of the cells", &Halo::mass);
+  table.add("", unit.length, "centroid (mean position of the " + cells + ")", &Halo::centroid);
+  table.add("mass", unit.mass, is_group ? "mass of the particles" : "mass of the cells", &Halo::mass);
   table.add("cells", "1", "number of " + cells, &Halo::cells);
-  table.add("volume", "Mpc^3", "comoving volume of the " + cells, &Halo::volume);
+  table.add("volume", unit_power(unit.length, 3), "comoving volume of the " + cells, &Halo::volume);
   table.add("peak", columns.density_unit, "density of the densest cell", &Halo::peak);
-  table.add("peak_", "Mpc", "densest cell", &Halo::peak_position);
-  table.add("center_", "Mpc", "centre of mass", &Halo::center);
+  table.add("peak_", unit.length, "densest cell", &Halo::peak_position);
+  table.add("center_", unit.length, "centre of mass", &Halo::center);
   table.add<std::int64_t>("spans_box", "1",
                           "1 where it reaches across half of the box, so that its centroid is ambiguous",
                           [](const Halo& halo) { return halo.spans_box; });
-  add_shape(table);
+  add_shape(table, unit);
   if (columns.has_particles) {
     const std::string where = is_group ? "" : " in the cells";
     table.add("particles", "1", "number of particles" + where, &Halo::particles);
-    table.add("particle_mass", "Msun", "mass of the particles" + where, &Halo::particle_mass);
+    table.add("particle_mass", unit.mass, "mass of the particles" + where, &Halo::particle_mass);
   }
   if (is_group)
-    table.add<double>("mass_warren", "Msun", "mass times 1 - particles^-0.6 (Warren et al. 2006)",
+    table.add<double>("mass_warren", unit.mass, "mass times 1 - particles^-0.6 (Warren et al. 2006)",
                       [](const Halo& halo) { return warren_mass(halo.mass, halo.particles); });
-  if (columns.has_motion) add_motion(table, columns);
-  add_spheres(table, columns.spheres);
+  if (columns.has_motion) add_motion(table, unit, columns.has_spin);
+  add_spheres(table, unit, columns.spheres);
   return table.take();
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analysis/entries.hpp"
+#include "analysis/fields/unit_names.hpp"
 #include "analysis/friends_of_friends/particle_groups.hpp"
 #include "analysis/halo_measures/halo_particles.hpp"
 #include "analysis/halos/halo_finder.hpp"
@@ -108,7 +109,7 @@ class Halos final : public Analysis {
         .doc(
             "value at the boundary of a halo: a multiple of the mean (\"81.66 mean\"), standard deviations above it "
             "(\"2 "
-            "sigma\"), a value (\"4e12\") [Msun/Mpc^3], or \"by field\": the first for densities of matter, else the "
+            "sigma\"), a value (\"4e12\"), or \"by field\": the first for densities of matter, else the "
             "second");
     table.option("t_halo", &Parameters::t_halo, by_field)
         .doc(
@@ -181,6 +182,7 @@ class Halos final : public Analysis {
     const double average = mean(comm, density, parameters_.field);
     HaloColumns columns;
     columns.density_unit = unit_of(snapshot, parameters_.field);
+    columns.length_unit = snapshot.length_unit;
     HaloMeasures measures;
     add_spheres(snapshot, average, measures, columns);
     const mesh::Particles none;
@@ -271,12 +273,19 @@ class Halos final : public Analysis {
     if (is_of_particles())
       add_members_and_links(comm, members.particles, snapshot, earlier, result);
     else
-      add_members_and_links(comm, linked_halos, members, density, snapshot, earlier, result);
+      add_members_and_links(comm, linked_kind(snapshot), members, density, snapshot, earlier, result);
+  }
+
+  LinkedKind linked_kind(const mesh::Snapshot& snapshot) const {
+    const std::string& length = snapshot.length_unit;
+    return {"halo", unit_power(length, 3), SharedMost::matter,
+            unit_of_mass(unit_of(snapshot, parameters_.field), length)};
   }
 
   // Collective.
   Thresholds thresholds_for(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& field,
                             double average) const {
+    if (!is_of_particles() && !(t_boundary_ && t_halo_)) check_unit_of_density(snapshot, parameters_.field);
     const bool is_matter = is_overdensity(snapshot, parameters_.field);
     const auto standard = [&](const Standard& of) {
       return parse_threshold(is_matter ? of.in_means : of.in_deviations);
@@ -324,7 +333,7 @@ class Halos final : public Analysis {
 
   void add_motion(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const LeafField& density,
                   HaloMeasures& measures, HaloColumns& columns) const {
-    columns.velocity_unit = "km/s";
+    columns.velocity_unit = snapshot.length_unit == "Mpc" ? "km/s" : "";  // of particles
     if (!is_of_particles() && has_velocities(snapshot)) {
       columns.velocity_unit = snapshot.unit(velocity_names[0]);
       measures.moving_density = snapshot.has(gas_name) ? field_or_total(snapshot, gas_name) : density;

@@ -36,8 +36,8 @@ void add_axes(mesh::Result& result, const ImagePlane& plane, const mesh::Snapsho
     for (std::int32_t i = plane.domain.lo[axis]; i < plane.domain.hi[axis]; ++i)
       centers.push_back((i + 0.5) * geometry.cell_size(axis));
     const auto length = static_cast<std::int64_t>(centers.size());
-    result.add(name, "Mpc", std::string(1, "xyz"[axis]) + " of the cell centres, the picture's " + what, {name},
-               {length}, centers);
+    result.add(name, snapshot.length_unit, std::string(1, "xyz"[axis]) + " of the cell centres, the picture's " + what,
+               {name}, {length}, centers);
   };
   add("y", plane.vertical, "rows");
   add("x", plane.horizontal, "columns");

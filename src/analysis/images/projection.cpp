@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/entries.hpp"
+#include "analysis/fields/unit_names.hpp"
 #include "analysis/images/image.hpp"
 #include "analysis/make.hpp"
 #include "analysis/statistics/totals.hpp"
@@ -179,8 +180,8 @@ class Projection final : public Analysis {
       auto picture = picture_of(comm, snapshot, field, plane);
       if (comm.rank() != 0) continue;
       const std::string unit = unit_of(snapshot, name);
-      result.add(name, parameters_.combine == "integral" ? unit + " Mpc" : unit, description(name), {"y", "x"},
-                 {plane.rows(), plane.columns()}, std::move(picture));
+      result.add(name, parameters_.combine == "integral" ? unit_product(unit, snapshot.length_unit) : unit,
+                 description(name), {"y", "x"}, {plane.rows(), plane.columns()}, std::move(picture));
     }
     if (comm.rank() == 0) {
       result.attributes["combine"] = parameters_.combine;

@@ -285,7 +285,7 @@ void add_links(mesh::Result& result, const std::vector<TimeLink>& links, const L
                        &TimeLink::shared_volume);
   if (kind.by == SharedMost::matter) {
     if (have_cells)
-      add_column<double>(result, links, "shared_mass", "Msun", "mass in that volume at this step",
+      add_column<double>(result, links, "shared_mass", kind.mass_unit, "mass in that volume at this step",
                          &TimeLink::shared_mass);
     add_column<std::int64_t>(result, links, "shared_particles", "1", "number of particles that are in both",
                              &TimeLink::shared_particles);
@@ -375,11 +375,12 @@ std::vector<TimeLink> add_members_and_links(const comm::Communicator& comm, cons
 
 void add_members_and_links(const comm::Communicator& comm, const std::vector<MemberParticle>& now,
                            const mesh::Snapshot& snapshot, const mesh::Result& earlier, mesh::Result& result) {
-  const Members before = read_members(comm, linked_halos, earlier, snapshot.geometry.domain);
+  const LinkedKind kind{"halo", "", SharedMost::matter};
+  const Members before = read_members(comm, kind, earlier, snapshot.geometry.domain);
   const auto links = link_members(comm, before.particles, now);
-  add_particles(comm, linked_halos.noun, now, result);
+  add_particles(comm, kind.noun, now, result);
   if (comm.rank() != 0) return;
-  add_links(result, links, linked_halos, false);
+  add_links(result, links, kind, false);
   add_attributes(snapshot, earlier, result);
 }
 

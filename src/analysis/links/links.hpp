@@ -31,9 +31,8 @@ struct LinkedKind {
   std::string noun;         ///< "halo", of the column `member_run_halo`
   std::string volume_unit;  ///< of `shared_volume`
   SharedMost by = SharedMost::volume;
+  std::string mass_unit{};  ///< of `shared_mass`; regions have neither mass nor particles
 };
-/// Regions have neither mass nor particles.
-inline const LinkedKind linked_halos{"halo", "Mpc^3", SharedMost::matter};
 
 /// All links between the halos of an earlier moment and those of now, by ascending descendant and then progenitor, on
 /// rank 0 (empty elsewhere). `earlier` may be dealt to the ranks in any way and be of another refinement of the same

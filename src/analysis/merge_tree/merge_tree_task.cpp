@@ -77,6 +77,7 @@ class MergeTreeTask final : public Analysis {
     if (comm.rank() != 0) return result;
     result.attributes["field"] = parameters_.field;
     result.attributes["field_unit"] = unit_of(snapshot, parameters_.field);
+    result.attributes["length_unit"] = snapshot.length_unit;
     result.attributes["mean_density"] = average;
     result.attributes["branches"] = branches;
     for (int axis = 0; axis < 3; ++axis)

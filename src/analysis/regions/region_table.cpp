@@ -111,7 +111,7 @@ RegionTable gathered(const comm::Communicator& comm, const std::vector<Region>& 
 
 void add_columns(const RegionTable& table, const RegionColumns& about, mesh::Result& result) {
   Columns columns(table, result);
-  const std::string length = unit_or_one(about.length_unit);
+  const std::string& length = about.length_unit;
   columns.add<std::int64_t>("id", "1", "linear index (z, y, x order) of the cell with its extreme",
                             [](const Region& region, std::size_t) { return region.shape.id; });
   add_place(columns, length);

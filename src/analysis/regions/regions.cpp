@@ -216,18 +216,17 @@ class Regions final : public Analysis {
   RegionColumns columns_for(const mesh::Snapshot& snapshot) const {
     RegionColumns columns{parameters_.extreme,
                           unit_of(snapshot, parameters_.extreme),
-                          unit_or_one(snapshot.length_unit),
+                          snapshot.length_unit,
                           {},
                           snapshot.geometry.cell_volume()};
-    for (const std::string& name : parameters_.measure)
-      columns.measured.push_back({name, unit_or_one(unit_of(snapshot, name))});
+    for (const std::string& name : parameters_.measure) columns.measured.push_back({name, unit_of(snapshot, name)});
     return columns;
   }
 
   void link(const comm::Communicator& comm, const Members& members, const LeafField& heights,
             const mesh::Snapshot& snapshot, const RegionTable& table, const mesh::Result& earlier,
             mesh::Result& result) const {
-    const LinkedKind kind{"region", unit_power(unit_or_one(snapshot.length_unit), 3)};
+    const LinkedKind kind{"region", unit_power(snapshot.length_unit, 3)};
     const std::vector<TimeLink> links = add_members_and_links(comm, kind, members, heights, snapshot, earlier, result);
     comm.agree_on([&] {
       if (comm.rank() != 0) return;

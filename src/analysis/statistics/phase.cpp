@@ -6,6 +6,7 @@
 
 #include "analysis/entries.hpp"
 #include "analysis/fields/levels.hpp"
+#include "analysis/fields/unit_names.hpp"
 #include "analysis/make.hpp"
 #include "analysis/statistics/log_bins.hpp"
 #include "analysis/statistics/temperature_density.hpp"
@@ -188,8 +189,10 @@ class Phase final : public Analysis {
     const std::vector<std::string> dimensions{"temperature_bin", "density_bin"};
     const std::vector<std::int64_t> lengths{temperature_bins_.size(), density_bins_.size()};
     result.add("count", "1", "number of cells in the bin", dimensions, lengths, std::move(count));
-    result.add("volume", "Mpc^3", "volume in the bin", dimensions, lengths, std::move(volume));
-    result.add("mass", "Msun", "gas mass in the bin", dimensions, lengths, std::move(mass));
+    result.add("volume", unit_power(snapshot.length_unit, 3), "volume in the bin", dimensions, lengths,
+               std::move(volume));
+    result.add("mass", unit_of_mass(unit_of(snapshot, parameters_.density), snapshot.length_unit),
+               "gas mass in the bin", dimensions, lengths, std::move(mass));
     add_fit(result, table.medians, bits);
     result.attributes["mean_density"] = average;
     result.attributes["outside"] = table.outside;

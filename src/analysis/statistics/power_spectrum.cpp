@@ -6,6 +6,7 @@
 
 #include "analysis/entries.hpp"
 #include "analysis/fields/levels.hpp"
+#include "analysis/fields/unit_names.hpp"
 #include "analysis/make.hpp"
 #include "analysis/statistics/angular_power.hpp"
 #include "analysis/statistics/spectrum.hpp"
@@ -103,7 +104,7 @@ class PowerSpectra final : public Analysis {
   struct Measured {
     std::string name;
     Spectrum spectrum;
-    double mean = 0.0, shot_noise = 0.0;  // [Mpc^3]
+    double mean = 0.0, shot_noise = 0.0;  // [unit of length, cubed]
   };
 
   struct Measurement {
@@ -112,7 +113,7 @@ class PowerSpectra final : public Analysis {
     const CoveringGrid& grid;
     const fft::FftPlan<double>& plan;
     mesh::Geometry geometry;  // of the grid
-    double shot_noise;        // of particles of all the dark matter [Mpc^3]
+    double shot_noise;        // of particles of all the dark matter [unit of length, cubed]
     mesh::Result result;
     int fields = 0;
     std::vector<Measured> kept;  // whose power is to be measured
@@ -122,7 +123,7 @@ class PowerSpectra final : public Analysis {
     return positive_mean(m.comm, field_or_total(m.snapshot, name), name);
   }
 
-  // V / N [Mpc^3]
+  // V / N [unit of length, cubed]
   static double shot_noise_of(const mesh::Snapshot& snapshot) {
     const auto particles = snapshot.moment.attributes.find("particles");
     if (particles == snapshot.moment.attributes.end() || !(particles->second > 0))
@@ -201,7 +202,8 @@ class PowerSpectra final : public Analysis {
       m.result.attributes[a.name + "_mean"] = a.mean;
       m.result.attributes[a.name + "_shot_noise"] = shot_noise * volume_unit;
     }
-    const char* const unit = hubble_of(m) ? "(Mpc/h)^3" : "Mpc^3";
+    const std::string& length = m.snapshot.length_unit;
+    const std::string unit = unit_power(hubble_of(m) && !length.empty() ? length + "/h" : length, 3);
     const auto shells = static_cast<std::int64_t>(power.shell_k.size());
     const auto add = [&](const std::string& suffix, const std::string& what, std::vector<double> values) {
       m.result.add(name + suffix, unit, meaning + what, {"k_bin"}, {shells}, std::move(values));
@@ -222,7 +224,8 @@ class PowerSpectra final : public Analysis {
   // Where the modes lie, the same for all fields.
   void add_modes(Measurement& m, const AngularPower& power) const {
     const std::optional<double> hubble = hubble_of(m);
-    const std::string unit = hubble ? "h/Mpc" : "1/Mpc";
+    const std::string& length = m.snapshot.length_unit;
+    const std::string unit = length.empty() ? "" : (hubble ? "h/" : "1/") + length;
     const auto per_h = [&](std::vector<double> wave_numbers) {
       for (double& k : wave_numbers) k /= hubble.value_or(1.0);
       return wave_numbers;

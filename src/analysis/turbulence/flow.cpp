@@ -79,7 +79,7 @@ mesh::Field<double> Flow::vorticity(int axis) const {
 }
 
 FlowUnits::FlowUnits(const mesh::Snapshot& snapshot)
-    : length(unit_or_one(snapshot.length_unit)), velocity(unit_or_one(snapshot.unit(velocity_names[0]))) {}
+    : length(snapshot.length_unit), velocity(snapshot.unit(velocity_names[0])) {}
 
 std::string FlowUnits::of(int velocity_power, int length_power) const {
   return unit_product(unit_power(velocity, velocity_power), unit_power(length, length_power));

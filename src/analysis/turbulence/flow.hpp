@@ -68,7 +68,7 @@ class Flow {
 
 /// Units of what follows from lengths and velocities.
 struct FlowUnits {
-  std::string length, velocity;  ///< "1" where the simulation has none
+  std::string length, velocity;  ///< empty where the simulation tells none
 
   explicit FlowUnits(const mesh::Snapshot& snapshot);
   /// That of velocity^`velocity_power` length^`length_power`, such as "(km/s)^2 Mpc".

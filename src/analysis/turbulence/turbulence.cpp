@@ -248,8 +248,8 @@ class Turbulence final : public Analysis {
   }
 
   void add_scalar(Report& report, std::size_t number, const Field& scalar, const ScalarSpectra& spectra) const {
-    const std::string unit = unit_or_one(unit_of(report.snapshot, scalar.name)),
-                      square = unit == "1" ? unit : "(" + unit + ")^2";
+    const std::string unit = unit_of(report.snapshot, scalar.name),
+                      square = unit.empty() || unit == "1" ? unit : "(" + unit + ")^2";
     report.shells(scalar.name + "_spectrum", unit_product(square, report.units.length),
                   "variance of " + scalar.name + " in waves, per unit of k", spectra.variance);
     report.axes(scalar.name + "_flux", unit_product(unit, report.units.velocity),

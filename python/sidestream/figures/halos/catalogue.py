@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ...runs.results import ROWS, load_result
 from ..cosmology import Theory
-from ..picture import TASK_COLOURS, TEAL, VIOLET, Picture, look, moment, redshift_colours, spread
+from ..picture import TASK_COLOURS, TEAL, VIOLET, Picture, look, moment, redshift_colours, spread, unit_label
 from ..scene import Scene
 from .halo_map import halo_map
 from .halo_properties import properties
@@ -20,6 +20,7 @@ from .mass_function import (
     FINE_SPHERE,
     RESOLVED,
     Curves,
+    Labels,
     Series,
     draw,
     is_friends_of_friends,
@@ -79,7 +80,7 @@ def _mass_functions(run: Run, task: str, tables: list[xr.Dataset]) -> Picture:
         series.append(Series(mass_function(within, "m200m"), redshifts[-1], label, VIOLET, "D", hollow=True))
         spheres = f"M200m of spheres of at least {FINE_SPHERE:.0f} cells in radius. "
     theory = Theory.of(last.attrs, run.config)
-    figure = draw("Halo mass function", series, Curves.of(theory), resolved_mass(last))
+    figure = draw("Halo mass function", series, Curves.of(theory), resolved_mass(last), Labels.of(last))
     what = "Masses n (1 - n^-0.6) of one particle, after Warren et al. " if mass_column(last) == "mass_warren" else ""
     caption = f"Halos per volume and natural logarithm of mass. {what}{spheres}{_caption(theory, moment(last))}"
     return Picture(f"{task}-mass-function", "Halo mass function", caption, figure)
@@ -102,7 +103,7 @@ def _comparison(run: Run, task: str, step: int) -> Picture | None:
     last = tables[task]
     theory = Theory.of(last.attrs, run.config)
     by_density = max(resolved_mass(table) for other, table in tables.items() if other not in linked)
-    figure = draw(f"Two finders at {moment(last)}", series, Curves.of(theory), by_density)
+    figure = draw(f"Two finders at {moment(last)}", series, Curves.of(theory), by_density, Labels.of(last))
     caption = f"Halos of the same particles, linked by their distances and by density. {_caption(theory, moment(last))}"
     return Picture(COMPARISON, "Halo mass functions of two finders", caption, figure)
 
@@ -134,7 +135,8 @@ def _growth(task: str, tables: list[xr.Dataset]) -> Picture:
         upper.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
         lower.plot(when, heaviest, "o-", color=VIOLET, ms=4)
         lower.set_yscale("log")
-        lower.set(title="Heaviest halo", xlabel="redshift z" if has_redshift else "time t", ylabel=r"mass [$M_\odot$]")
+        mass = f"mass{unit_label(tables[-1], 'mass')}"
+        lower.set(title="Heaviest halo", xlabel="redshift z" if has_redshift else "time t", ylabel=mass)
         if has_redshift:
             lower.invert_xaxis()
     return Picture(

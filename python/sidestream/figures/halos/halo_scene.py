@@ -40,18 +40,22 @@ def halo_scene(task: str, halos: xr.Dataset) -> Scene:
 def _points(halos: xr.Dataset) -> dict[str, Any]:
     mass = np.asarray(halos["mass"], dtype=float)
     small, large = _PIXELS
-    length, unit = length_unit(halos).strip(" []"), str(halos["mass"].attrs.get("units", ""))
+    length, unit = length_unit(halos).strip(" []"), _typeset(str(halos["mass"].attrs.get("units", "")))
     marker = {
         "size": np.maximum(small, large * np.cbrt(mass / mass.max())).astype(np.float32),
         "color": np.log10(mass).astype(np.float32),
         "colorscale": "Plasma",
         "opacity": 0.8,
         "line": {"width": 0},
-        "colorbar": {"title": {"text": f"log<sub>10</sub> M [{_typeset(unit)}]"}, "thickness": 14, "len": 0.7},
+        "colorbar": {
+            "title": {"text": "log<sub>10</sub> M" + (f" [{unit}]" if unit else "")},
+            "thickness": 14,
+            "len": 0.7,
+        },
     }
     hover = (
         "halo %{text}<br>M = %{customdata:.3e} "
-        f"{_typeset(unit)}<br>(%{{x:.3f}}, %{{y:.3f}}, %{{z:.3f}}) {length}<extra></extra>"
+        f"{unit}<br>(%{{x:.3f}}, %{{y:.3f}}, %{{z:.3f}}) {length}<extra></extra>"
     )
     places = {axis: np.asarray(halos[axis], dtype=np.float32) for axis in "xyz"}
     ids = [str(number) for number in np.asarray(halos["id"])]

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..cosmology import FITS, PRESS_SCHECHTER, SHETH_TORMEN, TINKER, WARREN, Fit, Theory
-from ..picture import FAINT, INK, MUTED, look
+from ..picture import FAINT, INK, MUTED, look, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -144,11 +144,29 @@ def with_fine_spheres(table: xr.Dataset, name: str = "200m") -> xr.Dataset:
     return fine
 
 
-def draw(title: str, series: Sequence[Series], curves: Curves | None, unresolved: float) -> Figure:
+@dataclass(frozen=True)
+class Labels:
+    """The units of the axes in brackets; empty where tables have none."""
+
+    mass: str = r" [$h^{-1}M_\odot$]"
+    density: str = r" [$(h/\mathrm{Mpc})^{3}$]"
+
+    @classmethod
+    def of(cls, table: xr.Dataset) -> Labels:
+        """Those of masses and volumes times powers of h, where the table tells h."""
+        if "hubble" in table.attrs and table["mass"].attrs.get("units") == "Msun":
+            return cls()
+        return cls(unit_label(table, "mass"), "")
+
+
+def draw(
+    title: str, series: Sequence[Series], curves: Curves | None, unresolved: float, labels: Labels | None = None
+) -> Figure:
     """The mass functions, with the fits at the last redshift; below, their ratios to the reference.
 
-    Masses below `unresolved` [Msun/h] are shaded.
+    Masses below `unresolved`, in the unit of the masses of the series, are shaded.
     """
+    labels = labels or Labels()
     with look():
         figure = Figure(figsize=(6.4, 6.0 if curves else 4.6))
         heights = [2.6, 1] if curves else [1]
@@ -158,12 +176,12 @@ def draw(title: str, series: Sequence[Series], curves: Curves | None, unresolved
         if curves is not None:
             _curves(panels[0], limits["xlim"], series, curves)
             _ratios(panels[1], limits["xlim"], series, curves)
-        panels[0].set(**limits, ylabel=r"$dn/d\ln M$ [$(h/\mathrm{Mpc})^{3}$]")
+        panels[0].set(**limits, ylabel=rf"$dn/d\ln M${labels.density}")
         panels[0].set_title(title)
         look_of_it = {"fontsize": 8.5, "frameon": True, "framealpha": 0.85, "edgecolor": "none"}
         panels[0].legend(*_legend(panels[0], curves), loc="lower left", **look_of_it)
         _make_room_below(panels[0], (figure.get_figheight() - AROUND) * heights[0] / sum(heights))
-        panels[-1].set_xlabel(r"halo mass $M$ [$h^{-1}M_\odot$]")
+        panels[-1].set_xlabel(f"halo mass $M${labels.mass}")
         low, high = limits["xlim"]
         for panel in panels if unresolved > low else ():
             panel.axvspan(low, min(unresolved, high), color=FAINT, alpha=0.22, lw=0)

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...runs.mergers import MergerTree
-from ..picture import AMBER, BLUE, FAINT, GREY, RED, TEAL, VIOLET, Picture, look
+from ..picture import AMBER, BLUE, FAINT, GREY, RED, TEAL, VIOLET, Picture, look, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,7 +43,7 @@ def _growth(task: str, tree: MergerTree) -> Picture:
             width, order = (2.4, 3) if rank == 0 else (1.4, 2)
             axes.plot(_times(branch), branch["mass"], "o-", color=colour, ms=4, lw=width, zorder=order, label=label)
         _time_axis(axes, tree.halos)
-        axes.set_ylabel(r"mass $M$ [$M_\odot$]")
+        axes.set_ylabel(f"mass $M${unit_label(tree.halos, 'mass')}")
         axes.set_title("Growth of the heaviest halos")
         axes.legend()
     caption = (
