@@ -145,7 +145,7 @@ io::FileChoice choice_of(const mesh::Snapshot& file, const Arguments& arguments)
   if (stays_checkpoint) choice.kind = io::FileKind::checkpoint;
   io::check_compression(choice);
   for (const auto& [name, text] : file.texts)
-    if (stays_checkpoint || name == io::config_text) choice.texts[name] = text;
+    if (stays_checkpoint || name == io::config_text || name == io::grid_text) choice.texts[name] = text;
   return choice;
 }
 

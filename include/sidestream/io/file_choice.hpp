@@ -13,6 +13,8 @@ struct Format;
 
 /// The resolved configuration among the texts of a file.
 inline const std::string config_text = "config";
+/// The name, among the texts of a file, of the grid that its quantities are of; none where that is the state's.
+inline const std::string grid_text = "grid";
 
 /// A plot file shows chosen quantities; a checkpoint has what a run needs to go on, to the bit, in the simulation's own
 /// units; a stored snapshot has chosen quantities by their own names and all that analyses read, to the bit.

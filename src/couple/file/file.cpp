@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -29,8 +30,7 @@ class File : public Transport {
     ++standing_.sent;
     const core::Stopwatch watch;
     const core::Bill::Part part = around_.bill.part("storing snapshots", "tasks");
-    const std::string& grid = around_.config.tasks[orders.front().task].grid;
-    const std::string path = around_.folder.snapshot(snapshot.moment.step, grid);
+    const std::string path = around_.folder.snapshot(snapshot.moment.step, grid_of(orders));
     io::AccessStatistics statistics;
     std::string problem;
     try {
@@ -72,6 +72,8 @@ class File : public Transport {
     comm_.agree_on([&] {
       if (comm_.rank() == 0) io::make_lasting_folder(std::filesystem::path(path).parent_path().string());
     });
+    std::map<std::string, std::string> texts{{stored_tasks_text, nlohmann::json(tasks).dump()}};
+    if (const std::string& grid = grid_of(orders); !grid.empty()) texts[io::grid_text] = grid;
     return io::write_snapshot(comm_, snapshot,
                               {.format = &io::formats().named("raw"),
                                .kind = io::FileKind::stored_snapshot,
@@ -79,9 +81,12 @@ class File : public Transport {
                                .species = species,
                                .particle_share = species.empty() ? 0.0 : 1.0,
                                .compression = around_.config.compression,
-                               .texts = {{stored_tasks_text, nlohmann::json(tasks).dump()}}},
+                               .texts = texts},
                               path);
   }
+
+  // Orders of one publish are on one grid.
+  const std::string& grid_of(const Orders& orders) const { return around_.config.tasks[orders.front().task].grid; }
 
   // The time is lost to all tasks alike.
   void book(const mesh::Moment& moment, const Orders& orders, double seconds) {

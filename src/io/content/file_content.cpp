@@ -105,8 +105,6 @@ void check(const FileContent& content) {
 }  // namespace
 
 const std::map<std::string, double>& FileContent::kept() const {
-  static const std::map<std::string, double> none;
-  if (kind == FileKind::plot_file) return none;
   return kind == FileKind::checkpoint ? state.state_numbers : state.moment.attributes;
 }
 

@@ -21,8 +21,8 @@ struct ParticleTable {
 };
 
 /// A state as a file holds it, whatever its format: the quantities are the file's variables, with their names, units
-/// and order there; `levels` are all blocks of each level. The attributes of the moment are there for the cosmology;
-/// `kept` are those that the file keeps.
+/// and order there; `levels` are all blocks of each level. `kept` are the numbers
+/// beside them: of a checkpoint those of the state, of others those of the moment.
 struct FileContent {
   mesh::Snapshot state;
   ParticleTable particles{};

@@ -102,8 +102,10 @@ std::string metadata_text(const FileContent& content) {
     text["texts"].erase(config);
   }
   if (!content.state.moment.words.empty()) text["words"] = content.state.moment.words;
-  if (content.kind == FileKind::stored_snapshot) text["is_stored"] = true;
-  if (content.kind == FileKind::checkpoint) text["is_checkpoint"] = true;
+  if (content.kind == FileKind::stored_snapshot)
+    text["is_stored"] = true;
+  else
+    text["is_checkpoint"] = content.kind == FileKind::checkpoint;
   if (!content.particles.levels.empty()) {
     text["particle_mass"] = number(content.particles.levels.front()->mass);
     text["particle_reals"] = names_and_units(content.particles.numbers);

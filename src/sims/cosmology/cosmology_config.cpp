@@ -201,7 +201,9 @@ void read_heating(const core::Node& root, const core::Node& node, CosmologyConfi
                  "leave `molecular_weight` out");
   leave_out_molecular_weight(resolved);
   const solvers::UvBackground background = named_background(config.heating->uv_background, node);
-  check_background(background, {config.run.z_end, "the run ends at"}, node);
+  const BackgroundUse end{config.run.z_end, "the run ends at"};
+  check_has_set_in(background, end, node);
+  check_goes_on(background, end, node);
   config.uv_digest = background.digest();
 }
 

@@ -15,8 +15,10 @@
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/io/read_ahead.hpp"
 #include "sidestream/sims/run.hpp"
+#include "sims/files/file_gas.hpp"
 #include "sims/files/file_ionization.hpp"
 #include "sims/files/file_matter.hpp"
+#include "sims/files/file_overdensity.hpp"
 #include "sims/files/file_tasks.hpp"
 #include "sims/quantities/common_quantities.hpp"
 
@@ -97,7 +99,10 @@ class FileAnalysis {
     if (const auto redshift = snapshot.moment.redshift()) snapshot.moment.attributes.emplace("redshift", *redshift);
     add_dark_matter_of_particles(ranks_, snapshot);
     Sources sources = add_common_quantities(snapshot);
-    analysis::add_vortex_quantities(ranks_, snapshot, declared_in(root_));
+    const std::vector<std::string> declared = declared_in(root_);
+    add_gas_quantities(declared, snapshot, sources);
+    add_overdensities(ranks_, declared, snapshot, sources);
+    analysis::add_vortex_quantities(ranks_, snapshot, declared);
     Node resolved(Node::Members{});
     FileIonization ionization(ranks_, root_, snapshot, sources, resolved, is_of_run_);
     couple::CouplingConfig config;
@@ -109,6 +114,7 @@ class FileAnalysis {
         derived.add_to(snapshot);
       }
       config = couple::read_coupling(root_, &resolved, analysis::analyses(), {.has_redshift = has_redshift});
+      take_grid_of(snapshot, config);
       check_tasks(config, expected_of(snapshot));
     });
     ionization.check(ranks_, config, tell_);

@@ -78,13 +78,22 @@ void FileIonization::add(const comm::Communicator& world, const Node& root, cons
   world.agree_on([&] {
     config = ionization_table().read(heating, &full);
     full.set("uv_background", Node(config.uv_background));
-    if (const auto redshift = file_->moment.redshift(); own_ && redshift)
-      check_background(named_background(config.uv_background, heating), {*redshift, "the file is of"}, heating);
+    if (own_) check_redshift(config);
   });
   ionization_ = add_ionization(world, config, declared_in(root), *file_);
   for (const std::string& name : ionization_->names)
     (*sources_)[name] = {"gas_density", name == "temperature" ? "specific_internal_energy" : "temperature"};
   resolved.set("heating", full);
+}
+
+// Before the background of its run sets in, gas is in equilibrium without light, as in the run.
+void FileIonization::check_redshift(const solvers::HeatingConfig& config) const {
+  const auto redshift = file_->moment.redshift();
+  if (!redshift) return;
+  const solvers::UvBackground background = named_background(config.uv_background, *own_);
+  const BackgroundUse use{*redshift, "the file is of"};
+  if (!is_of_run_) check_has_set_in(background, use, *own_);
+  check_goes_on(background, use, *own_);
 }
 
 bool FileIonization::makes_any_of(const Names& names) const {

@@ -41,6 +41,7 @@ class FileIonization {
   void add(const comm::Communicator& world, const core::Node& root, const core::Node& heating, core::Node& resolved);
   bool makes_any_of(const std::set<std::string>& names) const;
   void check_own(const couple::CouplingConfig& config) const;
+  void check_redshift(const solvers::HeatingConfig& config) const;
 
   mesh::Snapshot* file_;
   Sources* sources_;

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "sidestream/couple/config.hpp"
+#include "sidestream/io/file_choice.hpp"
 
 namespace sidestream::sims {
 
@@ -75,6 +75,20 @@ Node tasks_for_files(const Node& root, const TaskNames& names) {
   }
   all.set("task", std::move(chosen));
   return all;
+}
+
+void take_grid_of(const mesh::Snapshot& file, couple::CouplingConfig& config) {
+  const auto own = file.texts.find(io::grid_text);
+  for (couple::Task& task : config.tasks) {
+    if (task.grid.empty()) continue;
+    if (own == file.texts.end() || own->second != task.grid)
+      core::reject(*task.table.find("grid"),
+                   own == file.texts.end()
+                       ? fmt::format("the file does not say that it is of the grid `{}`", task.grid)
+                       : fmt::format("the file is of the grid `{}`, not `{}`", own->second, task.grid),
+                   "leave the key out, or take a plot file that was written with this `grid`");
+    task.grid.clear();
+  }
 }
 
 }  // namespace sidestream::sims

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "sidestream/core/config.hpp"
+#include "sidestream/couple/config.hpp"
+#include "sidestream/mesh/snapshot.hpp"
 
 namespace sidestream::sims {
 
@@ -12,5 +14,8 @@ namespace sidestream::sims {
 /// of a simulation come its tasks that make results, without what they say of transports and moments, quantities and
 /// heating; nothing else. Throws core::Error where nothing is left, naming the tasks there are.
 core::Node tasks_for_files(const core::Node& root, const std::vector<std::string>& names);
+
+/// Has tasks that name the grid that `file` is of read the file. Throws core::Error where a task names another one.
+void take_grid_of(const mesh::Snapshot& file, couple::CouplingConfig& config);
 
 }  // namespace sidestream::sims

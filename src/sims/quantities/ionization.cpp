@@ -90,6 +90,11 @@ solvers::CosmologyParameters universe_of(const comm::Communicator& comm, const m
   return universe;
 }
 
+const core::Node& key_of_background(const core::Node& heating) {
+  const core::Node* const given = heating.find("uv_background");
+  return given != nullptr ? *given : heating;
+}
+
 double redshift_of(const solvers::UvBackground::Row& row) {
   return core::pow(10.0, row.log_1z) - 1.0;
 }
@@ -123,17 +128,20 @@ solvers::UvBackground named_background(const std::string& name, const core::Node
   }
 }
 
-void check_background(const solvers::UvBackground& background, const BackgroundUse& use, const core::Node& heating) {
-  const double first = redshift_of(background.rows().front()), last = redshift_of(background.rows().back());
-  constexpr double rounding = 1e-3;  // tables have few digits
-  const core::Node* const given = heating.find("uv_background");
-  const core::Node& at = given != nullptr ? *given : heating;
+void check_has_set_in(const solvers::UvBackground& background, const BackgroundUse& use, const core::Node& heating) {
+  const double last = redshift_of(background.rows().back());
   if (last <= use.redshift)
-    core::reject(at, fmt::format("the background ends at z = {:.4g}, and {} z = {:.4g}", last, use.whose, use.redshift),
+    core::reject(key_of_background(heating),
+                 fmt::format("the background ends at z = {:.4g}, and {} z = {:.4g}", last, use.whose, use.redshift),
                  "without light there is nothing to heat or ionise: leave `[heating]` out, or take another table");
+}
+
+void check_goes_on(const solvers::UvBackground& background, const BackgroundUse& use, const core::Node& heating) {
+  const double first = redshift_of(background.rows().front());
+  constexpr double rounding = 1e-3;  // tables have few digits
   if (first > std::max(use.redshift, 0.0) + rounding)
     core::reject(
-        at,
+        key_of_background(heating),
         fmt::format("the background is known from z = {:.4g} on, and {} z = {:.4g}", first, use.whose, use.redshift),
         "end the run earlier, add rows to the table, or take another");
 }

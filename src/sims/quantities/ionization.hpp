@@ -22,9 +22,10 @@ struct BackgroundUse {
   double redshift = 0.0;
   std::string whose;
 };
-/// Throws core::Error, with the place in `heating`, where a background says nothing of a redshift: a mistake in its
-/// table or its units.
-void check_background(const solvers::UvBackground& background, const BackgroundUse& use, const core::Node& heating);
+/// Throw core::Error, with the place in `heating`, where a background says nothing of a redshift: a mistake in its
+/// table or its units. The first where it has not set in by then, the second where its table ends before.
+void check_has_set_in(const solvers::UvBackground& background, const BackgroundUse& use, const core::Node& heating);
+void check_goes_on(const solvers::UvBackground& background, const BackgroundUse& use, const core::Node& heating);
 
 /// Says what it is among the attributes and words of a moment, and so of results.
 void tell_heating(const solvers::HeatingConfig& config, mesh::Moment& moment);

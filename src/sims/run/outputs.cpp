@@ -182,6 +182,7 @@ void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice
   report_written(true);
   output.wait_s = watch.seconds();
   choice.texts[io::config_text] = resolved();
+  if (!output.config->grid.empty()) choice.texts[io::grid_text] = output.config->grid;
   mesh::Snapshot snapshot;
   {
     const core::Bill::Part part = bill_.part("making the content", kind);
