@@ -2,7 +2,8 @@
 // A publish from ranks that compute to the last rank, a sidecar, or to a thread of each rank: what it costs the
 // simulation, beside a plain copy of the same data; and how long it takes until a sidecar has it, and has read it once,
 // where it lies (`lent`) or sent by MPI (`sent`), for blocks of different sizes and simulations that look after their
-// transfers often, rarely or once a step. `idle_s` is what a step in which nothing is due costs, `idle_share_of_step` beside a step of 0.2 s.
+// transfers often, rarely or once a step. `idle_s` is what a step in which nothing is due costs, `idle_share_of_step`
+// beside a step of 0.2 s.
 //
 // Usage: mpirun -n RANKS bench_publish [CELLS a side, 64]. With Open MPI 4, `--mca btl_vader_single_copy_mechanism
 // none` stands for machines on which processes may not read each other's memory.

@@ -20,7 +20,7 @@ import sidestream
 @sidestream.analysis
 def mean(snapshot):
     cells = [block.cells for block in snapshot.blocks("height")]
-    return {"mean": (snapshot.sum(*cells) / snapshot.cell_count, snapshot.units["height"])}
+    return {"mean": (snapshot.sum(*cells) / 64**3, snapshot.units["height"])}
 """
 TASK = '[task.mean]\nanalysis = "python"\nfile = "mean.py"\nfields = ["height"]\nisolate = true\nevery = 2\n'
 

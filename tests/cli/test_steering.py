@@ -71,6 +71,7 @@ def test_a_python_program_steers(steered: Steered) -> None:
     run.resume()
     run.set("hydro.cfl", 0.3)
     assert run.outcome() == "done"
+    steered.wait_for(lambda: run.status()["state"] == "running")
     at = run.pause()
     steered.wait_for_state("paused")
     run.step(3)

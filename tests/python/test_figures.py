@@ -96,6 +96,8 @@ def test_pictures_of_a_simulation_without_redshift_tell_the_time_and_no_unit_of_
     def without_redshift(run: Run, task: str, step: int) -> xr.Dataset:
         table = read(run, task, step).assign_attrs(time=0.25)
         table.attrs.pop("redshift", None)
+        for column in table.variables.values():
+            column.attrs.pop("units", None)
         return table
 
     monkeypatch.setattr(Run, "result", without_redshift)

@@ -278,7 +278,7 @@ def _unit_in_yt(unit: str, length: str, is_comoving: bool) -> tuple[str, int]:
     """The unit as yt reads it, and the power of the scale factor that the numbers take."""
     if length == "cm" and is_comoving and unit in _COMOVING_CM:
         return _COMOVING_CM[unit]
-    text = unit.replace("^", "**").replace(" ", "*")
+    text = "" if unit == "1" else unit.replace("^", "**").replace(" ", "*")
     return (re.sub(r"/Mpc\*\*3", "/Mpccm**3", text) if is_comoving else text), 0
 
 
