@@ -108,6 +108,23 @@ TEST_F(SteeringDeskTest, AllRanksMakeAChangeAtItsStepInTheOrderOfTheirComing) {
   EXPECT_EQ(number_, 0.1);
 }
 
+TEST_F(SteeringDeskTest, WhatIsAskedOnceAPauseIsOverIsForTheNextStep) {
+  const auto at_desk = desk();
+  Steering all = steering(at_desk);
+  ask(*at_desk, request("pause"));
+  all.at_step(3, 0.0);
+  ask(*at_desk, request("resume"));
+  all.at_step(3, 0.0);
+
+  const json told = ask(*at_desk, request("pause"));
+
+  all.at_step(4, 0.0);
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(told.at("at"), 4);
+  EXPECT_EQ(at_desk->answer(request("status")).at("state"), "paused");
+  EXPECT_EQ(at_desk->answer(request("status")).at("step"), 4);
+}
+
 TEST_F(SteeringDeskTest, WordsOfWhoSteersAreCutBetweenLettersAndTextForAll) {
   const auto at_desk = desk();
   const json why{{"at", 7}, {"why", std::string(999, 'a') + "\u00fc"}, {"who", "\xff"}};

@@ -263,7 +263,8 @@ std::vector<Change> SteeringDesk::take(std::int64_t step, bool is_paused) {
   const auto later = std::ranges::stable_partition(waiting_, is_due);
   std::vector<Change> due(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(later.begin()));
   waiting_.erase(waiting_.begin(), later.begin());
-  first_free_ = is_paused ? step : step + 1;
+  const bool waits = is_paused && std::ranges::none_of(due, [](const Change& one) { return ends_pause(one.verb); });
+  first_free_ = waits ? step : step + 1;
   under_way_ = due;
   return due;
 }
