@@ -37,8 +37,8 @@ core::Node node_of(const Knob& knob, const nlohmann::json& value);
 template <typename V>
 Knob make_knob(core::Option option, std::function<nlohmann::json()> value, std::function<void(const V&)> set);
 
-/// A knob that is a variable (a flag, a number, a word or a vector), which outlives it. `take_up`, if any, is called where it was
-/// set.
+/// A knob that is a variable (a flag, a number, a word or a vector), which outlives it. `take_up`, if any, is called
+/// where it was set.
 template <typename V>
 Knob make_knob(core::Option option, V& variable, std::function<void()> take_up = {});
 template <typename V>
