@@ -30,12 +30,23 @@ void copy_cells(const core::View4<const double>& from, const Box& box, const cor
   core::for_each_row(box, [&](int k, int j) { std::copy_n(&from(k, j, box.lo.x), n.x, &out(k, j, box.lo.x)); });
 }
 
+// Of one block, without a view of all of them, which looks at each.
+template <typename T>
+core::View4<const T> block_of(const AnyField& cells, int b) {
+  const BlockTable& table = cells.table();
+  const BlockTable::Block& block = table.blocks[static_cast<std::size_t>(b)];
+  core::require(block.stride_x == 1, "the cells of a block lie one after the other along x");
+  return {static_cast<const T*>(block.origin), block.stride_y, block.stride_z, block.stride_component,
+          table.components};
+}
+
 // Numbers that are not real are refused.
 void copy_block(const AnyField& cells, int b, const core::View4<double>& out) {
   const Box& box = cells.table().box(b);
+  if (cells.holds<double>()) return copy_cells(block_of<double>(cells, b), box, out);
   if (!cells.holds<float>()) return copy_cells(cells.as<double>().view(b), box, out);
   core::for_each_cell(box,
-                      [=, from = cells.as<float>().view(b)](int k, int j, int i) { out(k, j, i) = from(k, j, i); });
+                      [=, from = block_of<float>(cells, b)](int k, int j, int i) { out(k, j, i) = from(k, j, i); });
 }
 
 }  // namespace
@@ -221,7 +232,7 @@ void Snapshot::make(const Entry& entry, int level, const Box& box, const core::V
   std::vector<core::View4<const double>> inputs;
   for (const std::string& name : entry.of) {
     if (const AnyField& cells = at_hand(this->entry(name), level); cells && cells.holds<double>()) {
-      inputs.push_back(cells.as<double>().view_on(box));
+      inputs.push_back(block_of<double>(cells, cells.table().block_on(box)));
       continue;
     }
     rooms.emplace_back(static_cast<std::size_t>(box.volume()));
