@@ -84,7 +84,7 @@ def test_files_on_a_disk_are_read_from_it_too() -> None:
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     if report["file_system"] == "tmpfs":
-        pytest.skip("not here: the folder is in memory")
+        pytest.skip("not allowed here: files on a disk, as the checkout is in memory")
     assert report["cold_cache"]
     told = {(case["format"], case["content"]) for case in report["cases"]}
     assert told == {(form, f"slice, {cache} cache") for form in ("plain", "raw") for cache in ("cold", "warm")}
