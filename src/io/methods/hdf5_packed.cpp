@@ -1,6 +1,8 @@
 // Parallel HDF5, array by array: the rows are packed in the type of the file first, so that HDF5 converts nothing
 // (which would switch collective transfers off).
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
 #include "io/methods/parallel_hdf5.hpp"
@@ -14,15 +16,15 @@ namespace {
 
 class PackedHdf5 {
  public:
-  PackedHdf5(const ArrayWrite& work, bool is_collective)
-      : work_(work), is_collective_(is_collective), transfer_(transfer_properties(is_collective)) {}
+  PackedHdf5(const ArrayWrite& work, std::span<const std::size_t> calls, bool is_collective)
+      : work_(work), calls_(calls), is_collective_(is_collective), transfer_(transfer_properties(is_collective)) {}
 
-  AccessStatistics operator()() {
+  AccessStatistics operator()(const ParallelAccess& access) {
     core::Stopwatch watch;
-    FileHandle file = open_parallel_hdf5(work_);
+    FileHandle file = access.open();
     statistics_.files = 1;
     statistics_.metadata_s += watch.seconds();
-    for (const ArrayGroup& group : work_.groups) write_group(file, group);
+    for (std::size_t g = 0; g < work_.groups.size(); ++g) write_group(file, work_.groups[g], calls_[g]);
     watch.restart();
     failure_.keep([&] { file.close("H5Fclose"); });
     statistics_.metadata_s += watch.seconds();
@@ -31,12 +33,10 @@ class PackedHdf5 {
   }
 
  private:
-  void write_group(hid_t file, const ArrayGroup& group) {
+  void write_group(hid_t file, const ArrayGroup& group, std::size_t calls) {
     const std::int64_t row_bytes = group.arrays.front().row_bytes();
     if (group.rows * row_bytes == 0) return;
     const std::vector<Part> parts = parts_of(group, row_bytes);
-    const auto own_calls = static_cast<std::int64_t>(parts.size());
-    const auto calls = static_cast<std::size_t>(is_collective_ ? work_.comm.max(own_calls) : own_calls);
     buffer_.resize(static_cast<std::size_t>(own_rows(group) * row_bytes));
     for (std::size_t a = 0; a < group.arrays.size(); ++a) {
       const core::Stopwatch watch;
@@ -65,6 +65,7 @@ class PackedHdf5 {
   }
 
   const ArrayWrite& work_;
+  std::span<const std::size_t> calls_;
   bool is_collective_;
   PropertiesHandle transfer_;
   std::vector<std::byte> buffer_;
@@ -72,9 +73,22 @@ class PackedHdf5 {
   AccessStatistics statistics_;
 };
 
+// How often this rank writes to an array of each group; where calls are collective all ranks do as often.
+std::vector<std::size_t> calls_of_groups(const ArrayWrite& work, bool is_collective) {
+  std::vector<std::size_t> calls;
+  for (const ArrayGroup& group : work.groups) {
+    const std::int64_t row_bytes = group.arrays.front().row_bytes();
+    const auto own = group.rows * row_bytes == 0 ? std::int64_t{0} : std::ssize(parts_of(group, row_bytes));
+    calls.push_back(static_cast<std::size_t>(is_collective ? work.comm.max(own) : own));
+  }
+  return calls;
+}
+
 AccessStatistics write_packed(const ArrayWrite& work, bool is_collective) {
+  const ParallelAccess access(work);
+  const std::vector<std::size_t> calls = calls_of_groups(work, is_collective);
   const QuietHdf5 quiet;
-  return PackedHdf5(work, is_collective)();
+  return PackedHdf5(work, calls, is_collective)(access);
 }
 
 }  // namespace

@@ -59,9 +59,9 @@ class StridedHdf5 {
  public:
   explicit StridedHdf5(const ArrayWrite& work) : work_(work), transfer_(transfer_properties(true)) {}
 
-  AccessStatistics operator()(std::span<const std::size_t> groups) {
+  AccessStatistics operator()(const ParallelAccess& access, std::span<const std::size_t> groups) {
     core::Stopwatch watch;
-    FileHandle file = open_parallel_hdf5(work_);
+    FileHandle file = access.open();
     statistics_.files = 1;
     statistics_.metadata_s += watch.seconds();
     for (const std::size_t g : groups) {
@@ -120,8 +120,9 @@ AccessStatistics write_strided(const ArrayWrite& work) {
   AccessStatistics statistics;
   work.comm.agree_on([&] {
     if (in_place.empty()) return;
+    const ParallelAccess access(work);
     const QuietHdf5 quiet;
-    statistics = StridedHdf5(work)(in_place);
+    statistics = StridedHdf5(work)(access, in_place);
   });
   rest.groups = packed_groups;
   if (!packed_groups.empty()) statistics += hdf5_collective_method().write(rest);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "io/containers/hdf5/hdf5_arrays.hpp"
-#include "io/methods/mpi_file.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -29,12 +28,13 @@ std::string reasons_of(std::uint32_t causes) {
 
 }  // namespace
 
-FileHandle open_parallel_hdf5(const ArrayWrite& work) {
-  const comm::Communicator plain = work.comm.split(0);
-  const MpiInfo info(work.options);
+ParallelAccess::ParallelAccess(const ArrayWrite& work)
+    : path_(work.path), plain_(work.comm.split(0)), info_(work.options) {}
+
+FileHandle ParallelAccess::open() const {
   const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
-  check_hdf5(H5Pset_fapl_mpio(access, plain.raw(), info.raw()), "H5Pset_fapl_mpio");
-  return FileHandle(H5Fopen(work.path.c_str(), H5F_ACC_RDWR, access), "H5Fopen");
+  check_hdf5(H5Pset_fapl_mpio(access, plain_.raw(), info_.raw()), "H5Pset_fapl_mpio");
+  return FileHandle(H5Fopen(path_.c_str(), H5F_ACC_RDWR, access), "H5Fopen");
 }
 
 PropertiesHandle transfer_properties(bool is_collective) {

@@ -3,16 +3,30 @@
 #include <string>
 
 #include "io/containers/hdf5/hdf5_handle.hpp"
+#include "io/methods/mpi_file.hpp"
 #include "io/methods/rows.hpp"
+#include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/array_file.hpp"
 
 namespace sidestream::io {
 
-// HDF5 on MPI-IO, for files that are there already. Under a `QuietHdf5`.
+// HDF5 on MPI-IO, for files that are there already. Under a `QuietHdf5`, but for what calls MPI itself: no thread of
+// ours does that while it holds a lock.
 
-/// Opens a file for writing by all ranks. Collective; the communicator is replaced by a plain one, as MPI-IO of Open
-/// MPI 4 writes wrong bytes through HDF5 where the communicator is Cartesian (open-mpi/ompi #12718).
-FileHandle open_parallel_hdf5(const ArrayWrite& work);
+/// How all ranks reach a file by MPI-IO. Made before the `QuietHdf5`, and gone after it.
+class ParallelAccess {
+ public:
+  /// Collective; the communicator is replaced by a plain one, as MPI-IO of Open MPI 4 writes wrong bytes through HDF5
+  /// where the communicator is Cartesian (open-mpi/ompi #12718).
+  explicit ParallelAccess(const ArrayWrite& work);
+  /// Opens the file for writing. Collective.
+  FileHandle open() const;
+
+ private:
+  std::string path_;
+  comm::Communicator plain_;
+  MpiInfo info_;
+};
 
 /// Properties of independent or collective transfers.
 PropertiesHandle transfer_properties(bool is_collective);
