@@ -81,6 +81,14 @@ function(sidestream_precompile target first)
   endif()
 endfunction()
 
+# sidestream_arranges(TARGET...): code that tells other code what to do, and touches no cells, is optimised little: that
+# takes a quarter of the compiler's time off it.
+function(sidestream_arranges)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endforeach()
+endfunction()
+
 # sidestream_embed(NAME FILE [SOURCE]): the text of FILE (below the root) becomes part of the library: NAME, or its SOURCE alone, includes "FILE.inc", a string literal.
 function(sidestream_embed name file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "couple/steering/change.hpp"
 #include "sidestream/core/error.hpp"
 #include "support/folder.hpp"
 #include "support/run_files.hpp"

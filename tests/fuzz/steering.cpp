@@ -1,4 +1,5 @@
 // A request of somebody who steers a run: it is answered, whatever it holds.
+#include "couple/steering/change.hpp"
 #include "fuzz/target.hpp"
 #include "sidestream/couple/steering_desk.hpp"
 

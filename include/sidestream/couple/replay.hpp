@@ -1,18 +1,18 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
-#include "sidestream/couple/steering_desk.hpp"
+#include "sidestream/couple/region_edit.hpp"
 
 namespace sidestream::couple {
+
+struct Change;
 
 /// What became of a task at a step, where that was for a queue to say.
 enum class PublishFate { analysed, left_out, done_here };
@@ -48,10 +48,10 @@ class Replay {
   static Replay read(const comm::Communicator& comm, const std::string& path);
 
   /// Of the run, as its first event told them.
-  const nlohmann::json& description() const { return description_; }
+  const nlohmann::json& description() const;
   const std::string& where() const { return where_; }
   /// The file that it began with; empty where it was its initial conditions.
-  const std::string& start_file() const { return start_file_; }
+  const std::string& start_file() const;
 
   std::vector<Change> changes(std::int64_t step) const;
   /// The edits among them by arrays, which lie in files in `folder()`, beside the events. Throws core::Error for an
@@ -63,28 +63,14 @@ class Replay {
   /// Why the job of its own that did a task was ended from outside; nothing where it came to its own end.
   std::optional<EndOfJob> end_of_job(const std::string& task, std::int64_t step) const;
   /// Whether a checkpoint was begun there, rather than put off.
-  bool wrote_checkpoint(std::int64_t step, CheckpointPoint point) const { return checkpoints_.contains({step, point}); }
+  bool wrote_checkpoint(std::int64_t step, CheckpointPoint point) const;
   /// Why the run ended after a step.
   std::optional<EndCause> end(std::int64_t step) const;
 
  private:
-  using TaskAtStep = std::pair<std::string, std::int64_t>;
-
-  void take(const nlohmann::json& event);
-  void begin_checkpoint(std::int64_t step, CheckpointPoint point);
-  void go_back(std::int64_t step);
-
-  std::string where_, start_file_;
-  int jobs_ = 0;
-  nlohmann::json description_;
-  std::map<std::int64_t, std::vector<Change>> changes_;
-  std::set<TaskAtStep> due_by_clock_;
-  std::map<TaskAtStep, PublishFate> fates_;
-  std::map<TaskAtStep, EndOfJob> ended_jobs_;
-  std::set<std::pair<std::int64_t, CheckpointPoint>> checkpoints_;
-  std::pair<std::int64_t, std::size_t> begun_;  // the last checkpoint: its step, and how many changes of it it holds
-  std::map<std::int64_t, std::size_t> held_;    // the same of those that were committed
-  std::optional<std::pair<std::int64_t, EndCause>> end_;
+  struct Told;
+  std::string where_;
+  std::shared_ptr<const Told> told_;
 };
 
 }  // namespace sidestream::couple

@@ -2,9 +2,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +29,8 @@ class Steering {
   /// `group` and `log` outlive it. `desk` may be null, `replay` too: without both, all members do nothing at all.
   Steering(const comm::Communicator& group, io::EventLog& log, std::shared_ptr<SteeringDesk> desk,
            std::shared_ptr<const Replay> replay);
+  ~Steering();
+  Steering(Steering&& other) noexcept;
 
   /// Opens the desk for these. Nothing of a run may be steered that is not in them.
   void open(std::vector<Knob> knobs, EditRules rules, Deeds deeds);
@@ -65,7 +66,6 @@ class Steering {
   nlohmann::json done(const Change& change, std::int64_t step);
   nlohmann::json edit(const Change& change, std::int64_t step);
   nlohmann::json set(const Change& change);
-  void set_all(std::map<std::string, nlohmann::json> wanted);
 
   const comm::Communicator* group_;
   io::EventLog* log_;
@@ -73,7 +73,8 @@ class Steering {
   std::shared_ptr<const Replay> replay_;
   std::vector<Knob> knobs_;
   Deeds deeds_;
-  std::map<std::string, nlohmann::json> was_set_, configured_;  // present values; those of before the first
+  struct Values;
+  std::unique_ptr<Values> values_;
   std::optional<std::int64_t> pause_at_, replayed_;
   bool is_stopped_ = false;
   std::int64_t changes_ = 0;

@@ -1,5 +1,6 @@
+#include "couple/steering/change.hpp"
+
 #include "couple/steering/box_json.hpp"
-#include "sidestream/couple/steering_desk.hpp"
 
 namespace sidestream::couple {
 

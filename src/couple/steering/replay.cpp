@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <sstream>
+#include <utility>
 
+#include "couple/steering/change.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/input_file.hpp"
+#include "sidestream/couple/steering_desk.hpp"
 #include "sidestream/io/event_log.hpp"
 
 namespace sidestream::couple {
@@ -16,6 +21,8 @@ namespace sidestream::couple {
 using nlohmann::json;
 
 namespace {
+
+using TaskAtStep = std::pair<std::string, std::int64_t>;
 
 constexpr std::array<const char*, 4> causes{"wall time", "signal of the user", "signal of the system", "steering"};
 constexpr std::array<const char*, 3> points{"outputs", "by hand", "end"};
@@ -28,7 +35,7 @@ std::optional<E> entry_of(const std::array<const char*, count>& words, const jso
   return std::nullopt;
 }
 
-std::pair<std::string, std::int64_t> task_at_step(const json& event) {
+TaskAtStep task_at_step(const json& event) {
   return {event.at("task").get<std::string>(), event.at("step").get<std::int64_t>()};
 }
 
@@ -97,8 +104,27 @@ std::string in_words(CheckpointPoint point) {
   return points[static_cast<std::size_t>(point)];
 }
 
-Replay::Replay(const std::string& events, const std::string& events_of_sidecars, const std::string& where)
-    : where_(where) {
+/// What events tell. A class of its own, so that whoever asks needs no JSON.
+struct Replay::Told {
+  std::string start_file;
+  int jobs = 0;
+  json description;
+  std::map<std::int64_t, std::vector<Change>> changes;
+  std::set<TaskAtStep> due_by_clock;
+  std::map<TaskAtStep, PublishFate> fates;
+  std::map<TaskAtStep, EndOfJob> ended_jobs;
+  std::set<std::pair<std::int64_t, CheckpointPoint>> checkpoints;
+  std::pair<std::int64_t, std::size_t> begun;  // the last checkpoint: its step, and how many changes of it it holds
+  std::map<std::int64_t, std::size_t> held;    // the same of those that were committed
+  std::optional<std::pair<std::int64_t, EndCause>> end;
+
+  Told(const std::string& events, const std::string& events_of_sidecars, const std::string& where);
+  void take(const json& event);
+  void begin_checkpoint(std::int64_t step, CheckpointPoint point);
+  void go_back(std::int64_t step);
+};
+
+Replay::Told::Told(const std::string& events, const std::string& events_of_sidecars, const std::string& where) {
   for_each_event(events, where, [&](const json& event) { take(event); });
   std::set<TaskAtStep> withdrawn, analysed;
   for_each_event(events_of_sidecars, log_of_sidecars(where), [&](const json& event) {
@@ -108,10 +134,66 @@ Replay::Replay(const std::string& events, const std::string& events_of_sidecars,
   });
   // What was published again after a restart, and then analysed, is there.
   for (const TaskAtStep& task : withdrawn)
-    if (!analysed.contains(task)) fates_[task] = PublishFate::left_out;
-  if (description_.is_null())
+    if (!analysed.contains(task)) fates[task] = PublishFate::left_out;
+  if (description.is_null())
     throw core::Error("no run has begun in these events", where, "give the `events.jsonl` of a run folder");
 }
+
+void Replay::Told::take(const json& event) {
+  const auto& kind = event.at("event").get_ref<const std::string&>();
+  const auto step = [&] { return event.at("step").get<std::int64_t>(); };
+  if (kind == "run_start") {
+    description = event;
+    ++jobs;
+    end.reset();
+  } else if (kind == "restart") {
+    if (jobs == 1) start_file = event.at("path").get<std::string>();
+    go_back(step());
+  } else if (kind == "steering") {
+    changes[step()].push_back(change_from(event));
+    steering_verbs().named(changes[step()].back().verb);
+  } else if (kind == "due_by_clock") {
+    due_by_clock.insert(task_at_step(event));
+  } else if (kind == "publish") {
+    const auto& action = event.at("action").get_ref<const std::string&>();
+    fates[task_at_step(event)] = action == "dropped"   ? PublishFate::left_out
+                                 : action == "in-situ" ? PublishFate::done_here
+                                                       : PublishFate::analysed;
+  } else if (kind == "withdrawn") {
+    fates[task_at_step(event)] = PublishFate::left_out;
+  } else if (kind == "job_ended") {
+    ended_jobs[task_at_step(event)] = {event.at("message").get<std::string>(), event.at("is_unwritten").get<bool>()};
+  } else if (kind == "checkpoint_begun") {
+    if (const auto point = entry_of<CheckpointPoint>(points, event.at("among"))) begin_checkpoint(step(), *point);
+  } else if (kind == "checkpoint_committed") {
+    if (step() == begun.first) held[step()] = begun.second;
+  } else if (kind == "ended_early") {
+    if (const auto cause = entry_of<EndCause>(causes, event.at("by"))) end = {step(), *cause};
+  }
+}
+
+// It holds the changes of before it. That one by hand was begun is told before the change that asked for it.
+void Replay::Told::begin_checkpoint(std::int64_t step, CheckpointPoint point) {
+  checkpoints.insert({step, point});
+  const auto before = changes.find(step);
+  begun = {step, (before == changes.end() ? 0 : before->second.size()) + (point == CheckpointPoint::by_hand ? 1 : 0)};
+}
+
+// To the checkpoint of `step`, with another job.
+void Replay::Told::go_back(std::int64_t step) {
+  const auto is_later = [step](const auto& entry) { return entry.first > step; };
+  std::erase_if(changes, is_later);
+  if (const auto last = changes.find(step); last != changes.end())
+    last->second.resize(std::min(last->second.size(), held[step]));
+  for (auto& [at, left] : changes) std::erase_if(left, is_of_one_job);
+  std::erase_if(checkpoints, is_later);
+  std::erase_if(due_by_clock, [step](const auto& entry) { return entry.second > step; });
+  std::erase_if(fates, [step](const auto& entry) { return entry.first.second > step; });
+  std::erase_if(ended_jobs, [step](const auto& entry) { return entry.first.second > step; });
+}
+
+Replay::Replay(const std::string& events, const std::string& events_of_sidecars, const std::string& where)
+    : where_(where), told_(std::make_shared<const Told>(events, events_of_sidecars, where)) {}
 
 Replay Replay::read(const std::string& path) {
   const Files files = files_at(path);
@@ -130,67 +212,14 @@ Replay Replay::read(const comm::Communicator& comm, const std::string& path) {
   return std::move(*replay);
 }
 
-void Replay::take(const json& event) {
-  const auto& kind = event.at("event").get_ref<const std::string&>();
-  const auto step = [&] { return event.at("step").get<std::int64_t>(); };
-  if (kind == "run_start") {
-    description_ = event;
-    ++jobs_;
-    end_.reset();
-  } else if (kind == "restart") {
-    if (jobs_ == 1) start_file_ = event.at("path").get<std::string>();
-    go_back(step());
-  } else if (kind == "steering") {
-    changes_[step()].push_back(change_from(event));
-    steering_verbs().named(changes_[step()].back().verb);
-  } else if (kind == "due_by_clock") {
-    due_by_clock_.insert(task_at_step(event));
-  } else if (kind == "publish") {
-    const auto& action = event.at("action").get_ref<const std::string&>();
-    fates_[task_at_step(event)] = action == "dropped"   ? PublishFate::left_out
-                                  : action == "in-situ" ? PublishFate::done_here
-                                                        : PublishFate::analysed;
-  } else if (kind == "withdrawn") {
-    fates_[task_at_step(event)] = PublishFate::left_out;
-  } else if (kind == "job_ended") {
-    ended_jobs_[task_at_step(event)] = {event.at("message").get<std::string>(), event.at("is_unwritten").get<bool>()};
-  } else if (kind == "checkpoint_begun") {
-    if (const auto point = entry_of<CheckpointPoint>(points, event.at("among"))) begin_checkpoint(step(), *point);
-  } else if (kind == "checkpoint_committed") {
-    if (step() == begun_.first) held_[step()] = begun_.second;
-  } else if (kind == "ended_early") {
-    if (const auto cause = entry_of<EndCause>(causes, event.at("by"))) end_ = {step(), *cause};
-  }
-}
-
-// It holds the changes of before it. That one by hand was begun is told before the change that asked for it.
-void Replay::begin_checkpoint(std::int64_t step, CheckpointPoint point) {
-  checkpoints_.insert({step, point});
-  const auto before = changes_.find(step);
-  begun_ = {step, (before == changes_.end() ? 0 : before->second.size()) + (point == CheckpointPoint::by_hand ? 1 : 0)};
-}
-
-// To the checkpoint of `step`, with another job.
-void Replay::go_back(std::int64_t step) {
-  const auto is_later = [step](const auto& entry) { return entry.first > step; };
-  std::erase_if(changes_, is_later);
-  if (const auto last = changes_.find(step); last != changes_.end())
-    last->second.resize(std::min(last->second.size(), held_[step]));
-  for (auto& [at, changes] : changes_) std::erase_if(changes, is_of_one_job);
-  std::erase_if(checkpoints_, is_later);
-  std::erase_if(due_by_clock_, [step](const auto& entry) { return entry.second > step; });
-  std::erase_if(fates_, [step](const auto& entry) { return entry.first.second > step; });
-  std::erase_if(ended_jobs_, [step](const auto& entry) { return entry.first.second > step; });
-}
-
 std::vector<Change> Replay::changes(std::int64_t step) const {
-  const auto found = changes_.find(step);
-  return found == changes_.end() ? std::vector<Change>{} : found->second;
+  const auto found = told_->changes.find(step);
+  return found == told_->changes.end() ? std::vector<Change>{} : found->second;
 }
 
 std::vector<RegionEdit> Replay::edits_by_arrays() const try {
   std::vector<RegionEdit> all;
-  for (const auto& [step, changes] : changes_)
+  for (const auto& [step, changes] : told_->changes)
     for (const Change& change : changes)
       if (change.verb == "edit")
         if (RegionEdit edit = edit_from(change.name, change.value); edit.array) all.push_back(std::move(edit));
@@ -205,22 +234,34 @@ std::string Replay::folder() const {
   return parent.empty() ? "." : parent;
 }
 
+const json& Replay::description() const {
+  return told_->description;
+}
+
+const std::string& Replay::start_file() const {
+  return told_->start_file;
+}
+
+bool Replay::wrote_checkpoint(std::int64_t step, CheckpointPoint point) const {
+  return told_->checkpoints.contains({step, point});
+}
+
 bool Replay::was_due_by_clock(const std::string& trigger, std::int64_t step) const {
-  return due_by_clock_.contains({trigger, step});
+  return told_->due_by_clock.contains({trigger, step});
 }
 
 PublishFate Replay::fate(const std::string& task, std::int64_t step) const {
-  const auto found = fates_.find({task, step});
-  return found == fates_.end() ? PublishFate::analysed : found->second;
+  const auto found = told_->fates.find({task, step});
+  return found == told_->fates.end() ? PublishFate::analysed : found->second;
 }
 
 std::optional<EndOfJob> Replay::end_of_job(const std::string& task, std::int64_t step) const {
-  const auto found = ended_jobs_.find({task, step});
-  return found == ended_jobs_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = told_->ended_jobs.find({task, step});
+  return found == told_->ended_jobs.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<EndCause> Replay::end(std::int64_t step) const {
-  return end_ && end_->first == step ? std::optional(end_->second) : std::nullopt;
+  return told_->end && told_->end->first == step ? std::optional(told_->end->second) : std::nullopt;
 }
 
 }  // namespace sidestream::couple

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
+#include "couple/steering/change.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/machine.hpp"
 
@@ -37,11 +40,40 @@ const Knob* find(const std::vector<Knob>& knobs, const std::string& name) {
   return found == knobs.end() ? nullptr : &*found;
 }
 
+// One may be possible after another only.
+void set_all(const std::vector<Knob>& knobs, std::map<std::string, json> wanted) {
+  while (!wanted.empty()) {
+    const std::size_t before = wanted.size();
+    std::optional<core::Error> problem;
+    std::erase_if(wanted, [&](const auto& entry) {
+      try {
+        find(knobs, entry.first)->set(entry.second);
+        return true;
+      } catch (const core::Error& error) {
+        problem = error;
+        return false;
+      }
+    });
+    if (wanted.size() == before) throw *problem;
+  }
+}
+
 }  // namespace
+
+struct Steering::Values {
+  std::map<std::string, json> was_set, configured;  // present values; those of before the first
+};
 
 Steering::Steering(const comm::Communicator& group, io::EventLog& log, std::shared_ptr<SteeringDesk> desk,
                    std::shared_ptr<const Replay> replay)
-    : group_(&group), log_(&log), desk_(std::move(desk)), replay_(std::move(replay)) {}
+    : group_(&group),
+      log_(&log),
+      desk_(std::move(desk)),
+      replay_(std::move(replay)),
+      values_(std::make_unique<Values>()) {}
+
+Steering::~Steering() = default;
+Steering::Steering(Steering&& other) noexcept = default;
 
 void Steering::open(std::vector<Knob> knobs, EditRules rules, Deeds deeds) {
   knobs_ = std::move(knobs);
@@ -121,8 +153,8 @@ json Steering::set(const Change& change) {
   knob->set(change.value);
   if (change.name.starts_with(limits_of_a_job)) return {{"old", old}};
   ++changes_;
-  configured_.emplace(change.name, old);
-  was_set_[change.name] = change.value;
+  values_->configured.emplace(change.name, old);
+  values_->was_set[change.name] = change.value;
   return {{"old", old}};
 }
 
@@ -152,49 +184,31 @@ void Steering::close() {
 }
 
 std::string Steering::memory() const {
-  return was_set_.empty() ? "" : json(was_set_).dump();
+  return values_->was_set.empty() ? "" : json(values_->was_set).dump();
 }
 
 std::vector<std::string> Steering::restore(const std::string& memory) {
-  std::map<std::string, json> wanted = std::exchange(configured_, {});
-  was_set_.clear();
+  std::map<std::string, json> wanted = std::exchange(values_->configured, {});
+  values_->was_set.clear();
   try {
     const json settings = memory.empty() ? json::object() : json::parse(memory);
     for (const auto& [name, value] : settings.items())
       if (const Knob* const knob = find(knobs_, name)) {
-        configured_.emplace(name, wanted.contains(name) ? wanted.at(name) : knob->value());
-        was_set_[name] = wanted[name] = value;
+        values_->configured.emplace(name, wanted.contains(name) ? wanted.at(name) : knob->value());
+        values_->was_set[name] = wanted[name] = value;
       }
-    set_all(std::move(wanted));
+    set_all(knobs_, std::move(wanted));
   } catch (const json::exception& error) {
     throw core::Error(fmt::format("what was steered is damaged in the checkpoint: {}", error.what()));
   }
   std::vector<std::string> words;
-  for (const auto& [name, value] : was_set_) words.push_back(fmt::format("`{}` = {}", name, value.dump()));
+  for (const auto& [name, value] : values_->was_set) words.push_back(fmt::format("`{}` = {}", name, value.dump()));
   return words;
-}
-
-// One may be possible after another only.
-void Steering::set_all(std::map<std::string, json> wanted) {
-  while (!wanted.empty()) {
-    const std::size_t before = wanted.size();
-    std::optional<core::Error> problem;
-    std::erase_if(wanted, [&](const auto& entry) {
-      try {
-        find(knobs_, entry.first)->set(entry.second);
-        return true;
-      } catch (const core::Error& error) {
-        problem = error;
-        return false;
-      }
-    });
-    if (wanted.size() == before) throw *problem;
-  }
 }
 
 std::vector<std::pair<std::string, core::Node>> Steering::settings() const {
   std::vector<std::pair<std::string, core::Node>> all;
-  for (const auto& [name, value] : was_set_) all.emplace_back(name, node_of(*find(knobs_, name), value));
+  for (const auto& [name, value] : values_->was_set) all.emplace_back(name, node_of(*find(knobs_, name), value));
   return all;
 }
 

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <iterator>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "couple/steering/box_json.hpp"
+#include "couple/steering/change.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/couple/array_inbox.hpp"
 #include "sidestream/mesh/cell_condition.hpp"
 
 namespace sidestream::couple {
@@ -101,15 +106,31 @@ const core::Registry<SteeringVerb>& steering_verbs() {
   return all;
 }
 
+struct SteeringDesk::State {
+  std::mutex mutex;
+  std::vector<Knob> knobs;
+  EditRules rules;
+  ArrayInbox arrays;
+  SteeringStanding standing;
+  std::int64_t first_free = 0;  // the earliest step that a change may be for
+  std::int64_t last_id = 0;
+  std::deque<Change> waiting;
+  std::vector<Change> under_way;  // taken up, and not concluded: those who ask are told that they wait
+  std::deque<json> done;          // the last ones
+};
+
+SteeringDesk::SteeringDesk() : state_(std::make_unique<State>()) {}
+SteeringDesk::~SteeringDesk() = default;
+
 void SteeringDesk::open(std::vector<Knob> knobs, EditRules rules) {
-  const std::lock_guard lock(mutex_);
-  knobs_ = std::move(knobs);
-  rules_ = std::move(rules);
-  arrays_ = ArrayInbox(rules_.folder, rules_.domain);
+  const std::lock_guard lock(state_->mutex);
+  state_->knobs = std::move(knobs);
+  state_->rules = std::move(rules);
+  state_->arrays = ArrayInbox(state_->rules.folder, state_->rules.domain);
 }
 
 json SteeringDesk::answer(const json& request) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_->mutex);
   try {
     return answer_to(request);
   } catch (const core::Error& error) {
@@ -122,10 +143,10 @@ json SteeringDesk::answer(const json& request) {
 }
 
 json SteeringDesk::answer_to(const json& request) {
-  if (standing_.state == "starting")
+  if (state_->standing.state == "starting")
     throw core::Error("the run does not listen yet: it makes its initial state", place, "ask again in a moment");
-  const bool is_over = standing_.state == "ended";
-  if (request.value("kind", "") == array_kind && !is_over) return arrays_.answer(request);
+  const bool is_over = state_->standing.state == "ended";
+  if (request.value("kind", "") == array_kind && !is_over) return state_->arrays.answer(request);
   const std::string verb = steering_verbs().named(request.at("verb").get<std::string>()).name;
   if (verb == "list") return listing();
   if (verb == "status") return overview();
@@ -135,33 +156,39 @@ json SteeringDesk::answer_to(const json& request) {
 
 json SteeringDesk::overview() const {
   json waiting = json::array();
-  for (const Change& change : under_way_) waiting.push_back(to_json(change));
-  for (const Change& change : waiting_) waiting.push_back(to_json(change));
-  return {{"ok", true},         {"step", standing_.step}, {"progress", standing_.progress}, {"state", standing_.state},
-          {"waiting", waiting}, {"done", json(done_)}};
+  for (const Change& change : state_->under_way) waiting.push_back(to_json(change));
+  for (const Change& change : state_->waiting) waiting.push_back(to_json(change));
+  return {{"ok", true},
+          {"step", state_->standing.step},
+          {"progress", state_->standing.progress},
+          {"state", state_->standing.state},
+          {"waiting", waiting},
+          {"done", json(state_->done)}};
 }
 
 json SteeringDesk::listing() const {
   json all = overview();
   all["knobs"] = json::array();
-  for (const Knob& knob : knobs_) {
-    const auto value = standing_.values.find(knob.option.name);
-    all["knobs"].push_back(description_of(knob, value == standing_.values.end() ? json() : value->second));
+  for (const Knob& knob : state_->knobs) {
+    const auto value = state_->standing.values.find(knob.option.name);
+    all["knobs"].push_back(description_of(knob, value == state_->standing.values.end() ? json() : value->second));
   }
   all["editable"] = json::array();
-  for (const EditableQuantity& one : rules_.editable)
+  for (const EditableQuantity& one : state_->rules.editable)
     all["editable"].push_back({{"name", one.name}, {"unit", one.unit}, {"meaning", one.meaning}, {"above", one.above}});
   return all;
 }
 
 json SteeringDesk::enter(const json& request, const std::string& verb) {
   const bool guides = verb != "set" && verb != "edit" && !request.contains("at");
-  if (waiting_.size() >= most_waiting + (guides ? more_that_guide : 0))
-    throw core::Error(fmt::format("{} changes wait already", waiting_.size()), place, "ask again later");
-  Change change{.at = whole_number_in(request, "at", first_free_), .verb = verb, .is_soon = !request.contains("at")};
-  if (change.at < first_free_)
-    throw core::Error(fmt::format("step {} is past: the next change may come after step {}", change.at, first_free_),
-                      place, "leave `at` out, or name a step that is still to come");
+  if (state_->waiting.size() >= most_waiting + (guides ? more_that_guide : 0))
+    throw core::Error(fmt::format("{} changes wait already", state_->waiting.size()), place, "ask again later");
+  Change change{
+      .at = whole_number_in(request, "at", state_->first_free), .verb = verb, .is_soon = !request.contains("at")};
+  if (change.at < state_->first_free)
+    throw core::Error(
+        fmt::format("step {} is past: the next change may come after step {}", change.at, state_->first_free), place,
+        "leave `at` out, or name a step that is still to come");
   change.who = text_in(request, "who");
   change.why = text_in(request, "why");
   change.key = text_in(request, "key");
@@ -178,14 +205,14 @@ json SteeringDesk::enter(const json& request, const std::string& verb) {
     if (count < 1) throw core::Error(fmt::format("a run cannot take {} steps", count), place, "take 1 or more");
     change.value = count;
   }
-  change.id = ++last_id_;
-  waiting_.push_back(change);
+  change.id = ++state_->last_id;
+  state_->waiting.push_back(change);
   return {{"ok", true}, {"id", change.id}, {"at", change.at}};
 }
 
 const Knob& SteeringDesk::knob_named(const std::string& name) const {
   std::vector<std::string> names;
-  for (const Knob& knob : knobs_) {
+  for (const Knob& knob : state_->knobs) {
     if (knob.option.name == name) return knob;
     names.push_back(knob.option.name);
   }
@@ -211,7 +238,7 @@ RegionEdit SteeringDesk::checked_or_dropped(const json& request) {
     return checked_edit(request);
   } catch (const std::exception&) {
     const json edit = request.value("edit", json::object());
-    if (edit.is_object() && edit.contains("array")) arrays_.drop_whole(array_number(edit.at("array")));
+    if (edit.is_object() && edit.contains("array")) state_->arrays.drop_whole(array_number(edit.at("array")));
     throw;
   }
 }
@@ -219,69 +246,70 @@ RegionEdit SteeringDesk::checked_or_dropped(const json& request) {
 // An array gets its name last, when nothing else can be wrong.
 RegionEdit SteeringDesk::checked_edit(const json& request) {
   std::vector<std::string> names;
-  for (const EditableQuantity& one : rules_.editable) names.push_back(one.name);
+  for (const EditableQuantity& one : state_->rules.editable) names.push_back(one.name);
   const auto name = request.at("name").get<std::string>();
-  const auto found = std::ranges::find(rules_.editable, name, &EditableQuantity::name);
+  const auto found = std::ranges::find(state_->rules.editable, name, &EditableQuantity::name);
   if (names.empty())
     throw core::Error("this simulation has no quantity that may be edited", place,
                       "`sidestream steer RUN list` says which knobs there are");
-  if (found == rules_.editable.end()) throw core::unknown_name("quantity that may be edited", name, names, place);
+  if (found == state_->rules.editable.end())
+    throw core::unknown_name("quantity that may be edited", name, names, place);
   json wanted = request.at("edit");
   std::optional<std::int64_t> array;
   if (wanted.contains("array")) {
     array = array_number(wanted.at("array"));
     wanted.erase("array");
-    wanted["cells"] = box_json(arrays_.box_of(*array));
+    wanted["cells"] = box_json(state_->arrays.box_of(*array));
     wanted["value"] = 0.0;
   }
-  if (!wanted.contains("cells")) wanted["cells"] = box_json(rules_.domain);
+  if (!wanted.contains("cells")) wanted["cells"] = box_json(state_->rules.domain);
   RegionEdit edit = edit_from(name, wanted);
-  require_inside(edit.cells, rules_.domain);
+  require_inside(edit.cells, state_->rules.domain);
   if (!edit.where.empty())
-    mesh::CellCondition(edit.where, edit_condition).check(rules_.quantities, rules_.has_redshift);
+    mesh::CellCondition(edit.where, edit_condition).check(state_->rules.quantities, state_->rules.has_redshift);
   if (!std::isfinite(edit.value))
     throw core::Error("an edit takes a finite number", place, "give a number that is neither infinite nor NaN");
   if (!array && edit.operation->name == "set" && !(edit.value > found->above))
     throw core::Error(fmt::format("`{}` cannot be {}: it is above {}", name, edit.value, found->above), place);
-  if (array) edit.array = arrays_.finish(*array);
+  if (array) edit.array = state_->arrays.finish(*array);
   return edit;
 }
 
 void SteeringDesk::tell(SteeringStanding standing) {
-  const std::lock_guard lock(mutex_);
-  const bool is_first = standing_.state == "starting";
-  standing_ = std::move(standing);
-  if (is_first || standing_.state == "paused") first_free_ = standing_.step;
+  const std::lock_guard lock(state_->mutex);
+  const bool is_first = state_->standing.state == "starting";
+  state_->standing = std::move(standing);
+  if (is_first || state_->standing.state == "paused") state_->first_free = state_->standing.step;
 }
 
 std::vector<Change> SteeringDesk::take(std::int64_t step, bool is_paused) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_->mutex);
   // The next step does not come before one of those that end a pause, which came just before it.
   const auto is_due = [&](const Change& change) {
     return change.at <= step || (is_paused && change.is_soon && ends_pause(change.verb));
   };
-  const auto later = std::ranges::stable_partition(waiting_, is_due);
-  std::vector<Change> due(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(later.begin()));
-  waiting_.erase(waiting_.begin(), later.begin());
+  const auto later = std::ranges::stable_partition(state_->waiting, is_due);
+  std::vector<Change> due(std::make_move_iterator(state_->waiting.begin()), std::make_move_iterator(later.begin()));
+  state_->waiting.erase(state_->waiting.begin(), later.begin());
   const bool waits = is_paused && std::ranges::none_of(due, [](const Change& one) { return ends_pause(one.verb); });
-  first_free_ = waits ? step : step + 1;
-  under_way_ = due;
+  state_->first_free = waits ? step : step + 1;
+  state_->under_way = due;
   return due;
 }
 
 void SteeringDesk::conclude(const Change& change, const std::string& outcome) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(under_way_, [&](const Change& one) { return one.id == change.id; });
+  const std::lock_guard lock(state_->mutex);
+  std::erase_if(state_->under_way, [&](const Change& one) { return one.id == change.id; });
   json entry = to_json(change);
   entry["outcome"] = outcome;
-  done_.push_back(std::move(entry));
-  if (done_.size() > most_done) done_.pop_front();
+  state_->done.push_back(std::move(entry));
+  if (state_->done.size() > most_done) state_->done.pop_front();
 }
 
 std::vector<Change> SteeringDesk::close() {
-  const std::lock_guard lock(mutex_);
-  standing_.state = "ended";
-  const std::deque<Change> left = std::exchange(waiting_, {});
+  const std::lock_guard lock(state_->mutex);
+  state_->standing.state = "ended";
+  const std::deque<Change> left = std::exchange(state_->waiting, {});
   return {left.begin(), left.end()};
 }
 
