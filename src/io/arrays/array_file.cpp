@@ -16,6 +16,7 @@
 #include "io/disk/commit_record.hpp"
 #include "io/disk/stripes.hpp"
 #include "io/methods/aggregated/tuned_writing.hpp"
+#include "io/methods/mpi_file.hpp"
 #include "io/write_methods.hpp"
 #include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
@@ -122,9 +123,13 @@ MadeFile make_file(const std::string& path, const ArrayFile& file, const ArrayTa
   const core::Stopwatch watch;
   const MemoryFile memory;
   MadeFile made;
-  const bool is_striped = stripes.count > 0 && make_striped_file(path, stripes);
-  if (is_striped) statistics.stripes = stripes_of(path).count;
-  OutputFile room(path, is_striped ? OutputFile::Open::modify : OutputFile::Open::create);
+  if (stripes.count > 0) {
+    if (make_striped_file(path, stripes))
+      statistics.stripes = stripes_of(path).count;
+    else
+      make_file_with_hints(path, stripes);
+  }
+  OutputFile room(path, stripes.count > 0 ? OutputFile::Open::modify : OutputFile::Open::create);
   room.reserve(bytes_of(table));
   memory.require_length(bytes_of(table) + most_beside(file, table), path);
   made.offsets = file.create(memory.path(), table.arrays, table.rows);

@@ -25,12 +25,6 @@ FileSystem file_system_of(const std::string& path, bool has_stripes) {
   return system;
 }
 
-bool is_striped(const std::string& path) {
-  constexpr auto lustre_magic = 0x0BD00BD0;
-  struct statfs status {};
-  return ::statfs(path.c_str(), &status) == 0 && status.f_type == lustre_magic;
-}
-
 std::string name_of_file_system(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return "unknown";

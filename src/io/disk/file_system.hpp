@@ -18,9 +18,6 @@ struct FileSystem {
 /// `lfs`. Where nothing is known, the values above.
 FileSystem file_system_of(const std::string& path, bool has_stripes);
 
-/// Whether it is one whose files lie in stripes over servers (Lustre). Local.
-bool is_striped(const std::string& path);
-
 /// By which the file system of the file or folder at `path` is known again: its kind and what is mounted, "ext4 on
 /// /dev/vda1". Local.
 std::string name_of_file_system(const std::string& path);

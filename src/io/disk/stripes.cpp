@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,12 +58,22 @@ std::int64_t number_of_lfs(const std::string& option, const std::string& path) {
 
 }  // namespace
 
+bool is_striped(const std::string& path) {
+  constexpr auto lustre_magic = 0x0BD00BD0;
+  struct statfs status {};
+  return ::statfs(path.c_str(), &status) == 0 && status.f_type == lustre_magic;
+}
+
 bool make_striped_file(const std::string& path, const Stripes& stripes) {
   ::unlink(path.c_str());  // what cannot go is found when the file is opened
   std::vector<std::string> words{"setstripe", "-c", std::to_string(stripes.count)};
   if (stripes.bytes > 0) words.insert(words.end(), {"-S", std::to_string(stripes.bytes)});
   words.push_back(path);
   return answer_of_lfs(words) && ::access(path.c_str(), F_OK) == 0;
+}
+
+void have_one_stripe_a_file(const std::string& folder) {
+  if (is_striped(folder)) answer_of_lfs({"setstripe", "-c", "1", folder});
 }
 
 Stripes stripes_of(const std::string& path) {

@@ -19,18 +19,26 @@ void check_file(int error, const char* call, const std::string& path) {
 
 }  // namespace
 
-MpiInfo::MpiInfo(const WriteOptions& options) {
+MpiInfo::MpiInfo(const Stripes& stripes) {
   comm::check(MPI_Info_create(&info_), "MPI_Info_create");
   const auto set = [&](const char* name, const std::string& value) {
     comm::check(MPI_Info_set(info_, name, value.c_str()), "MPI_Info_set");
   };
   set("romio_ds_write", "disable");
-  if (options.stripes > 0) set("striping_factor", std::to_string(options.stripes));
-  if (options.stripe_bytes > 0) set("striping_unit", std::to_string(options.stripe_bytes));
+  if (stripes.count > 0) set("striping_factor", std::to_string(stripes.count));
+  if (stripes.bytes > 0) set("striping_unit", std::to_string(stripes.bytes));
 }
 
 MpiInfo::~MpiInfo() {
   MPI_Info_free(&info_);
+}
+
+void make_file_with_hints(const std::string& path, const Stripes& stripes) {
+  const MpiInfo info(stripes);
+  MPI_File file = MPI_FILE_NULL;
+  check_file(MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, info.raw(), &file),
+             "MPI_File_open", path);
+  check_file(MPI_File_close(&file), "MPI_File_close", path);
 }
 
 MpiType::MpiType(MPI_Datatype type) : type_(type) {
@@ -44,7 +52,7 @@ MpiType::~MpiType() {
 MpiFile::MpiFile(const ArrayWrite& work) : path_(work.path) {
   const core::Stopwatch watch;
   const comm::Communicator plain = work.comm.split(0);
-  const MpiInfo info(work.options);
+  const MpiInfo info;
   plain.agree_on([&] {
     check_file(MPI_File_open(plain.raw(), path_.c_str(), MPI_MODE_RDWR, info.raw(), &file_), "MPI_File_open", path_);
   });

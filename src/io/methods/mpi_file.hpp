@@ -5,15 +5,17 @@
 #include <string>
 #include <utility>
 
+#include "io/disk/stripes.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/array_file.hpp"
 
 namespace sidestream::io {
 
-/// Hints for MPI-IO below any library: no data sieving in writes (it writes bytes that others own), and the stripes.
+/// Hints for MPI-IO below any library: no data sieving in writes (it writes bytes that others own), and the stripes of
+/// a file that is made.
 class MpiInfo {
  public:
-  explicit MpiInfo(const WriteOptions& options);
+  explicit MpiInfo(const Stripes& stripes = {});
   ~MpiInfo();
   MpiInfo(const MpiInfo&) = delete;
   MPI_Info raw() const { return info_; }
@@ -21,6 +23,10 @@ class MpiInfo {
  private:
   MPI_Info info_ = MPI_INFO_NULL;
 };
+
+/// Makes an empty file by MPI-IO, on this rank alone, with hints for its stripes, which the drivers of several file
+/// systems take, each in its own way. Throws core::Error.
+void make_file_with_hints(const std::string& path, const Stripes& stripes);
 
 /// A committed MPI datatype, freed at the end; move-only.
 class MpiType {

@@ -28,8 +28,7 @@ std::string reasons_of(std::uint32_t causes) {
 
 }  // namespace
 
-ParallelAccess::ParallelAccess(const ArrayWrite& work)
-    : path_(work.path), plain_(work.comm.split(0)), info_(work.options) {}
+ParallelAccess::ParallelAccess(const ArrayWrite& work) : path_(work.path), plain_(work.comm.split(0)) {}
 
 FileHandle ParallelAccess::open() const {
   const PropertiesHandle access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");

@@ -13,7 +13,7 @@ namespace sidestream::io {
 
 NetcdfFile::NetcdfFile(const ArrayWrite& work) : path_(work.path) {
   const comm::Communicator plain = work.comm.split(0);
-  const MpiInfo info(work.options);
+  const MpiInfo info;
   plain.agree_on(
       [&] { check_netcdf(ncmpi_open(plain.raw(), path_.c_str(), NC_WRITE, info.raw(), &id_), "ncmpi_open", path_); });
 }

@@ -410,7 +410,7 @@ void Outputs::tell_of_stripes(const Output& output, const io::AccessStatistics& 
   if (wanted == 0 || statistics.stripes > 0 || stripes_are_told_) return;
   stripes_are_told_ = true;
   const std::string problem =
-      fmt::format("the file system of {} has no stripes to set, or no `lfs` to set them by", output.path);
+      fmt::format("the file system of {} tells of no stripes: it has none, or no `lfs` to set them by", output.path);
   session_.log().write("warning", {{"step", output.step},
                                    {"message", problem},
                                    {"where", output.path},

@@ -1,7 +1,7 @@
 #include "io/methods/aggregated/aggregation.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -9,8 +9,9 @@
 #include <set>
 
 #include "io/array_samples.hpp"
-#include "io/disk/stripes.hpp"
+#include "io/disk/file_system.hpp"
 #include "io/methods/aggregated/file_domains.hpp"
+#include "io/methods/pretended_lustre.hpp"
 #include "io/temporary_folder.hpp"
 
 namespace sidestream::test {
@@ -194,32 +195,6 @@ TEST(Aggregation, EveryRunIsPackedOnceHoweverManyWindowsHaveAPartOfIt) {
   EXPECT_EQ(packed, 3 * 4);
 }
 
-// A `lfs` that keeps what it was told, as a program on the PATH for the life of this.
-class FakeLfs {
- public:
-  FakeLfs(const comm::Communicator& comm, const std::string& folder) : path_(::getenv("PATH")) {
-    if (comm.rank() == 0) make_program(folder + "/lfs");
-    comm.barrier();
-    ::setenv("PATH", (folder + ":" + path_).c_str(), 1);
-  }
-  ~FakeLfs() { ::setenv("PATH", path_.c_str(), 1); }
-  FakeLfs(const FakeLfs&) = delete;
-
- private:
-  static void make_program(const std::string& program) {
-    std::ofstream(program) << "#!/bin/sh\n"
-                              "here=$(dirname \"$0\")\n"
-                              "if [ $1 = setstripe ]; then\n"
-                              "  echo $3 > $here/count; echo ${5:-1048576} > $here/size\n"
-                              "  for file; do :; done; : > $file; exit 0\n"
-                              "fi\n"
-                              "if [ $2 = -c ]; then cat $here/count; else cat $here/size; fi\n";
-    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  }
-
-  std::string path_;
-};
-
 TEST(Stripes, AreSetBeforeTheFirstByteAndReadBack) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   const TemporaryFolder folder(comm), tools(comm);
@@ -230,6 +205,7 @@ TEST(Stripes, AreSetBeforeTheFirstByteAndReadBack) {
   const io::AccessStatistics all = total(comm, io::write_array_file(comm, folder / "file", sample.file, options));
 
   EXPECT_EQ(all.stripes, 8);
+  EXPECT_THAT(made_by_mpi(), testing::IsEmpty());
   EXPECT_EQ(io::file_system_of(folder / "file", true).stripes, 8);
   EXPECT_EQ(io::file_system_of(folder / "file", true).unit_bytes, 64 << 10);
   if (comm.rank() == 0) {
@@ -237,6 +213,29 @@ TEST(Stripes, AreSetBeforeTheFirstByteAndReadBack) {
     for (std::size_t a = 0; a < 2; ++a)
       EXPECT_EQ(bytes_that_differ(folder / "file", (*sample.offsets)[next++], sample.group.bytes(a)), 0);
   }
+  comm.barrier();
+}
+
+TEST(Stripes, WithoutTheToolOfLustreAreHintsToMpiBeforeTheFileIsThere) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm);
+  const Sample sample = sample_of(comm, 2, 4, 1000);
+  made_by_mpi();
+
+  const io::AccessStatistics all = total(
+      comm, io::write_array_file(comm, folder / "file", sample.file,
+                                 {.method = "engine", .stripes = 8, .stripe_bytes = 64 << 10, .is_durable = false}));
+
+  EXPECT_EQ(all.stripes, 0) << "which nobody tells";
+  const std::vector<MadeByMpi> made = made_by_mpi();
+  ASSERT_EQ(made.size(), comm.rank() == 0 ? 1u : 0u);
+  for (const MadeByMpi& file : made) {
+    EXPECT_THAT(file.path, testing::HasSubstr("file"));
+    EXPECT_EQ(file.stripes, "8");
+    EXPECT_EQ(file.stripe_bytes, "65536");
+    EXPECT_FALSE(file.was_there);
+  }
+  EXPECT_TRUE(io::check_commit_record(folder / "file"));
   comm.barrier();
 }
 
@@ -259,20 +258,6 @@ TEST(Engine, OnLargeUnitsAFewRanksWriteWholeOnes) {
   if (comm.rank() == 0) {
     EXPECT_EQ(bytes_that_differ(folder / "file", sample.offsets->front(), sample.group.bytes(0)), 0);
   }
-  comm.barrier();
-}
-
-TEST(Stripes, WhereThereAreNoneTheFileIsAsGoodWithout) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
-  const TemporaryFolder folder(comm);
-  const Sample sample = sample_of(comm, 2, 4, 1000);
-
-  const io::AccessStatistics all =
-      total(comm, io::write_array_file(comm, folder / "file", sample.file,
-                                       {.method = "engine", .stripes = 8, .is_durable = false}));
-
-  EXPECT_EQ(all.stripes, 0);
-  EXPECT_TRUE(io::check_commit_record(folder / "file"));
   comm.barrier();
 }
 

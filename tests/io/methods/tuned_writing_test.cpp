@@ -10,6 +10,7 @@
 
 #include "io/array_samples.hpp"
 #include "io/disk/file_system.hpp"
+#include "io/methods/pretended_lustre.hpp"
 #include "io/temporary_folder.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/io/array_file.hpp"
@@ -32,7 +33,9 @@ class TunedWriting : public testing::Test {
     return io::tuned_writing(comm_, folder_ / "to come", bytes, options, [this](const io::WriteOptions& way) {
       ++trials_;
       if (is_full_) comm_.agree_on([] { throw core::Error("the disk is full"); });
-      const bool is_fast = way.method == "aggregated" && way.aggregators == 1 && way.buffer_bytes == 16 * mebibyte;
+      const bool is_fast =
+          fast_stripes_ > 0 ? way.stripes == fast_stripes_
+                            : way.method == "aggregated" && way.aggregators == 1 && way.buffer_bytes == 16 * mebibyte;
       std::this_thread::sleep_for(std::chrono::milliseconds(is_fast ? 0 : 20));
     });
   }
@@ -40,7 +43,7 @@ class TunedWriting : public testing::Test {
   const comm::Communicator world_{MPI_COMM_WORLD};
   const TemporaryFolder folder_{world_};
   const comm::Communicator comm_ = redistribute::with_exchange(world_, {.wisdom = (folder_ / "wisdom.json")});
-  int trials_ = 0;
+  int trials_ = 0, fast_stripes_ = 0;
   bool is_full_ = false;
 };
 
@@ -87,6 +90,19 @@ TEST_F(TunedWriting, WhatIsSaidStays) {
 
   EXPECT_EQ(found.options.stripes, 8);
   EXPECT_EQ(found.options.aggregators, 2);
+}
+
+TEST_F(TunedWriting, OnAFileSystemThatHasStripesTheirBestNumberIsFoundToo) {
+  const PretendedLustre lustre;
+  fast_stripes_ = 4;
+
+  const io::TunedWriting found = tuned(100 * mebibyte);
+
+  EXPECT_EQ(found.options.stripes, 4);
+  EXPECT_THAT(found.name, testing::EndsWith(", 4 stripes"));
+  EXPECT_LE(trials_, 2 * 8);
+  EXPECT_EQ(tuned(100 * mebibyte).options.stripes, 4);
+  EXPECT_EQ(tuned(100 * mebibyte).reason, "known from earlier trials");
 }
 
 TEST_F(TunedWriting, WhereNothingCanBeTriedTheEngineWritesAndNothingIsKept) {

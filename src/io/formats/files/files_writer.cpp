@@ -10,6 +10,7 @@
 #include "io/content/particle_pieces.hpp"
 #include "io/disk/atomic_folder.hpp"
 #include "io/disk/checksum.hpp"
+#include "io/disk/stripes.hpp"
 #include "io/formats/file_shares.hpp"
 #include "io/formats/files/files_file.hpp"
 #include "io/formats/format_entries.hpp"
@@ -164,6 +165,7 @@ class FilesWriter {
 
   AccessStatistics operator()(const std::string& folder) {
     on_first_rank([&] {
+      have_one_stripe_a_file(folder);
       for (int i = 0; i < names_.folders; ++i) make_folder(folder + "/" + files_folder(i));
     });
     share_.path = folder + "/" + names_.of(share_.place.file);

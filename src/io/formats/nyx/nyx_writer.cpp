@@ -9,6 +9,7 @@
 #include "io/content/pack_block.hpp"
 #include "io/disk/atomic_folder.hpp"
 #include "io/disk/checksum.hpp"
+#include "io/disk/stripes.hpp"
 #include "io/formats/file_shares.hpp"
 #include "io/formats/folder_seal.hpp"
 #include "io/formats/format_entries.hpp"
@@ -189,6 +190,9 @@ class NyxWriter {
         syncs_(is_last_of_node(comm, options.files_at_once()) && options.is_durable) {}
 
   AccessStatistics operator()(const std::string& folder) {
+    comm_.agree_on([&] {
+      if (comm_.rank() == 0) have_one_stripe_a_file(folder);
+    });
     for_each_folder(folder, make_folder);
     for (std::size_t level = 0; level < content_.state.levels.size(); ++level) write_level(folder, level);
     const std::int64_t largest_id = comm_.max(largest_id_here());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/disk/file_system.hpp"
+#include "io/disk/stripes.hpp"
 #include "io/write_methods.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/redistribute/exchange_choice.hpp"
