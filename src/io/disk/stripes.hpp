@@ -19,8 +19,8 @@ bool is_striped(const std::string& path);
 /// file. Local; starts a process.
 bool make_striped_file(const std::string& path, const Stripes& stripes);
 
-/// Has each file that is made in this folder and below lie on one server, as is best for files of one writer each, where
-/// the file system has stripes. Local; starts a process on such.
+/// Has each file that is made in this folder and below lie on one server, as is best for files of one writer each,
+/// where the file system has stripes. Local; starts a process on such.
 void have_one_stripe_a_file(const std::string& folder);
 
 /// Those of the file or folder at `path`, as `lfs` tells them; none without it or elsewhere. Local; starts processes.
