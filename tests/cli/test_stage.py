@@ -6,20 +6,23 @@ A node is whoever sees the same folder: ranks of this machine with folders of th
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from calls import program
+from calls import Done, program
 from configs import universe
 from sidestream.attack.subjects import checkpoints, expect_back, state_in
 from sidestream.launch.launcher import find_program, mpi_environment
+from sidestream.launch.streams.link import ADDRESSES, ShapedLink
 from sidestream.runs.run import Run
 from test_faults import LIMIT_S
+from test_stream_hosts import two_hosts
 from tiers import slow
 from whole_runs import expect_same_files
 
@@ -56,6 +59,10 @@ STAGED = (
 )
 
 
+def preloaded(layer: Mapping[str, str]) -> dict[str, str]:
+    return {"LD_PRELOAD": str(find_program().parent / "libsidestream_io_layer.so"), **layer}
+
+
 @dataclass
 class Cluster:
     """A folder that all nodes see, with a disk of each beside it."""
@@ -80,8 +87,7 @@ class Cluster:
             self.disk(node).mkdir(exist_ok=True)
             settings = {"LOCAL_DISK": str(self.disk(node))}
             if layer is not None and rank == rank_of_layer:
-                library = find_program().parent / "libsidestream_io_layer.so"
-                settings |= {"LD_PRELOAD": str(library), **layer}
+                settings |= preloaded(layer)
             line += [":"] if rank > 0 else []
             line += ["-n", "1", "env", *(f"{name}={value}" for name, value in settings.items())]
             line += [str(find_program()), config, "--quiet", "--out", out, *words]
@@ -117,20 +123,24 @@ class Killed:
     staged: str
 
 
-@pytest.fixture
-def killed(cluster: Cluster, request: pytest.FixtureRequest) -> Killed:
-    """Of three ranks, each on a node of its own."""
-    out = "killed_" + "".join(c for c in request.node.name if c.isalnum())[-20:]
-    for node in "abc":
-        shutil.rmtree(cluster.disk(node), ignore_errors=True)
-    layer = {
+def killed_before_commit(out: str) -> dict[str, str]:
+    """For the environment of a rank: the second checkpoint is staged, and does not get its name."""
+    return {
         "SIDESTREAM_IO_PATH": f"/{out}/chk",
         "SIDESTREAM_IO_FAULT": "kill",
         "SIDESTREAM_IO_FAULT_AT": "2",
         "SIDESTREAM_IO_CALLS": "rename",
     }
 
-    done = cluster.run(out, "abc", *STAGED, layer=layer)
+
+@pytest.fixture
+def killed(cluster: Cluster, request: pytest.FixtureRequest) -> Killed:
+    """Of three ranks, each on a node of its own."""
+    out = "killed_" + "".join(c for c in request.node.name if c.isalnum())[-20:]
+    for node in "abc":
+        shutil.rmtree(cluster.disk(node), ignore_errors=True)
+
+    done = cluster.run(out, "abc", *STAGED, layer=killed_before_commit(out))
 
     assert done.returncode != 0
     run = cluster.folder / out
@@ -379,3 +389,60 @@ def test_nodes_are_told_by_their_mounts(cluster: Cluster, tmp_path: Path) -> Non
     assert "no copy" not in done.stderr
     assert len(Run(cluster.folder / "mounted").events.of("checkpoint_committed")) >= 2
     expect_as_whole(cluster, "mounted")
+
+
+class TwoNodes:
+    """Nodes that are namespaces, with a network, a name, and mounts of their own: `local` is a disk of each."""
+
+    def __init__(self, link: ShapedLink, folder: Path) -> None:
+        self.link, self.folder, self.local = link, folder, folder / "local"
+        self.local.mkdir()
+        self.agent = folder / "agent"  # what `mpirun` calls instead of ssh: HOST WORDS...
+        self.agent.write_text(f'#!/bin/sh\nshift\nexec {self._within(1)} "$*"\n')
+        self.agent.chmod(0o755)
+        self.disks = [self.new_disk("first"), self.new_disk("second")]
+
+    def new_disk(self, name: str) -> Path:
+        (self.folder / name).mkdir()
+        return self.folder / name
+
+    def _within(self, host: int) -> str:
+        enter = f'hostname node-{host} && mount --bind "$DISK_{host}" {self.local} && eval "$0"'
+        return f"ip netns exec {self.link.names[host]} unshare -m -u --propagation private sh -c '{enter}'"
+
+    def run(self, folder: Path, out: str, *words: str, layer: Mapping[str, str] | None = None) -> Done:
+        """A run with a rank on each; `layer` lies below the first."""
+        rank = [find_program(), "box.toml", "--quiet", "--out", out, *words]
+        rank += ["--set", f"output.checkpoint.stage={self.local}"]
+        settings = [f"{name}={value}" for name, value in (preloaded(layer) if layer else {}).items()]
+        line = ["mpirun", "--mca", "plm_rsh_agent", self.agent, "--host", ",".join(f"{host}:1" for host in ADDRESSES)]
+        line += ["-n", 1, "env", *settings, *rank, ":", "-n", 1, *rank]
+        environment = mpi_environment(os.environ, 2) | {f"DISK_{n}": str(disk) for n, disk in enumerate(self.disks)}
+        mpirun = f"{self._within(0)} {shlex.quote(shlex.join(map(str, line)))}"
+        return subprocess.run(
+            mpirun, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S,
+            check=False,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def two_nodes(tmp_path: Path) -> Iterator[TwoNodes]:
+    with two_hosts("1gbit") as link:
+        yield TwoNodes(link, tmp_path)
+
+
+def test_a_node_of_namespaces_is_lost_with_its_disk(cluster: Cluster, two_nodes: TwoNodes) -> None:
+    killed = two_nodes.run(cluster.folder, "lost", layer=killed_before_commit("lost"))
+    assert killed.returncode != 0
+    run = cluster.folder / "lost"
+    [note] = (run / "pending").glob("*.staged")
+    [committed] = checkpoints(run)
+    assert note.stem > committed.name
+
+    two_nodes.disks[1] = two_nodes.new_disk("another")
+    again = two_nodes.run(cluster.folder, "lost", "--restart")
+
+    assert again.returncode == 0, again.stderr
+    assert "copies are taken" in again.stderr
+    expect_back(run, run / note.stem)
+    expect_as_whole(cluster, "lost")
