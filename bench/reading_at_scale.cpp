@@ -1,6 +1,6 @@
 // What the ranks of a large run ask of the disk when they open a checkpoint and read their blocks of it: opens, reads
 // and bytes, counted for simulated ranks one after the other, each of which is told what the first one has read. The
-// file has 32,768 blocks of 8^3 cells; of the ranks, some that lie evenly are taken.
+// file has 65,536 blocks of 8^3 cells; of the ranks, some that lie evenly are taken.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,11 +23,12 @@ namespace {
 using namespace sidestream;
 namespace fs = std::filesystem;
 
-constexpr std::int32_t cells = 256, block = 8;
+constexpr mesh::Int3 cells{512, 256, 256};
+constexpr std::int32_t block = 8;
 constexpr int most_taken = 8;
 
 mesh::Layout layout_on(int ranks) {
-  return mesh::Forest({cells, cells, cells}, block).layout(ranks);
+  return mesh::Forest(cells, block).layout(ranks);
 }
 
 std::string write_checkpoint(const comm::Communicator& comm, const io::Format& format, const std::string& folder) {
@@ -83,7 +84,7 @@ nlohmann::json measured(const io::Format& format, const std::string& path, int r
     most.bytes_read = std::max(most.bytes_read, own.bytes_read);
   }
   all["most_of_a_rank"] = counts(most);
-  const double cell_bytes = 2.0 * 8.0 * cells * cells * cells;
+  const double cell_bytes = 2.0 * 8.0 * cells.x * cells.y * cells.z;
   all["bytes_of_all_over_bytes_of_cells"] = static_cast<double>(sum.bytes_read) * ranks / taken / cell_bytes;
   return all;
 }
@@ -101,7 +102,7 @@ int main(int argc, char** argv) {
     const io::Format& format = io::formats().named(name);
     const std::string path = write_checkpoint(comm, format, folder);
     if (comm.rank() == 0)
-      for (const int ranks : {8, 64, 512, 4096, 32768}) all[name].push_back(measured(format, path, ranks));
+      for (const int ranks : {8, 64, 512, 4096, 65536}) all[name].push_back(measured(format, path, ranks));
     comm.barrier();
     if (comm.rank() == 0) io::remove_all(path);
   }

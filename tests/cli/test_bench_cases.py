@@ -142,7 +142,7 @@ def ranks_in(folder: Path) -> list[str]:
 
 
 def test_the_time_in_calls_of_the_system_is_told_apart_from_the_rest(tmp_path: Path) -> None:
-    methods = ("engine", "aggregated", "hdf5-collective", "mpiio-collective")
+    methods = ("engine", "aggregated", "hdf5-collective", "hdf5-strided", "mpiio-collective", "mpiio-derived")
     words = ["--repetitions", 1, "--contents", "checkpoint", "--formats", "sidestream", "--methods", ",".join(methods)]
 
     done = command(tmp_path, "bench", "io", "-n", 2, "--json", *words)
@@ -158,8 +158,26 @@ def test_the_time_in_calls_of_the_system_is_told_apart_from_the_rest(tmp_path: P
         assert max(case["parts_synced"]["sync_s"]) > 0
     of = {case["method"]: case["parts"] for case in cases}
     assert max(of["aggregated"]["memory_bytes"]) > 0 and max(of["aggregated"]["exchange_s"]) > 0
-    inside = zip(of["hdf5-collective"]["data_s"], of["hdf5-collective"]["write_s"], strict=True)
-    assert all(data > write for data, write in inside), "the library exchanges within"
+    for method in methods[2:]:
+        inside = zip(of[method]["data_s"], of[method]["write_s"], strict=True)
+        assert all(data > write for data, write in inside), f"{method}: the library exchanges within"
+    assert all(spent > 0 for method in ("hdf5-collective", "mpiio-collective") for spent in of[method]["copy_s"])
+    for method in ("hdf5-strided", "mpiio-derived"):
+        assert max(of[method]["copy_s"]) == 0, f"{method} writes out of the blocks"
+
+
+@pytest.mark.parametrize("method", ["pnetcdf-nonblocking", *slow("pnetcdf-blocking", "pnetcdf-buffered")])
+def test_so_is_that_of_pnetcdf(method: str, tmp_path: Path) -> None:
+    words = ["--repetitions", 1, "--contents", "checkpoint", "--formats", "flash-netcdf", "--methods", method]
+
+    done = command(tmp_path, "bench", "io", "-n", 2, "--json", *words)
+
+    assert done.returncode == 0, done.stderr
+    [case] = [case for case in json.loads(done.stdout)["cases"] if case["format"] == "flash-netcdf"]
+    parts = case["parts"]
+    assert all(spent > 0 for spent in parts["copy_s"]), "rows are packed"
+    assert all(data > write for data, write in zip(parts["data_s"], parts["write_s"], strict=True))
+    assert all(parts["data_s"][rank] + parts["copy_s"][rank] <= parts["total_s"][rank] for rank in range(2))
 
 
 def test_parts_are_a_table(tmp_path: Path) -> None:
