@@ -142,6 +142,15 @@ def test_what_is_wrong_is_told(folder: Path, words: tuple[str, ...], told: list[
     assert not (folder / "out").exists()
 
 
+@pytest.mark.parametrize("place", ["fields.h5", "fields.h5:/gas", "fields.h5:/gaz"])
+def test_info_of_arrays_tells_where_they_are(folder: Path, place: str) -> None:
+    done = command(folder, "info", place)
+
+    assert done.returncode == 1
+    assert "the file holds arrays" in done.stderr
+    assert "fields.h5:/gas (Temp, density)" in done.stderr
+
+
 def test_a_plot_file_needs_no_description(folder: Path) -> None:
     plot = Path(__file__).parents[1] / "data" / "nyx_plt00002"
 

@@ -12,15 +12,14 @@ from ..runs.lock import holder_of
 from ..runs.outputs import CHECKPOINT, PLOT_FILE, all_outputs_in, is_pending, outputs_in
 from ..runs.run import Run
 from ..runs.summary import bills, share_lost, wall_seconds
-from .opening import is_result, is_run, is_there, unknown
+from .opening import is_result, is_run, require_there, unknown
 
 Description = dict[str, Any]
 
 
 def describe(path: Path) -> Description:
     """Describes whatever lies at `path`."""
-    if not is_there(path):
-        raise Error("there is nothing", path, "give a run folder, a plot file, a checkpoint or a result")
+    require_there(path, "there is nothing", "give a run folder, a plot file, a checkpoint or a result")
     from .snapshot import SnapshotFile, format_of
 
     if format_of(path):

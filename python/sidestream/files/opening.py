@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..error import Error
 from ..runs.run import Run
-from .arrays_inside import places_in, shown
+from .arrays_inside import named, places_in, shown
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,12 +24,11 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
         target = Path(path)
     except TypeError as problem:
         raise Error(f"{path!r:.60} is no path", hint="give the name of a file or folder") from problem
-    if not is_there(target):
-        raise Error(
-            "there is no such run, plot file or result",
-            target,
-            "`sidestream run CONFIG --out DIR` makes a run; its folder is what to open",
-        )
+    require_there(
+        target,
+        "there is no such run, plot file or result",
+        "`sidestream run CONFIG --out DIR` makes a run; its folder is what to open",
+    )
     from .snapshot import SnapshotFile, format_of
 
     if format_of(target):
@@ -58,6 +57,14 @@ def is_there(path: Path) -> bool:
             f"{str(path)[:60]!r}...",
             hint="give the path of a run folder, plot file, checkpoint or result",
         ) from problem
+
+
+def require_there(path: Path, message: str, hint: str) -> None:
+    """An error where there is nothing of this name; of a place within a file, the one that tells of its arrays."""
+    if is_there(path):
+        return
+    inside = named(path)
+    raise unknown(inside[0]) if inside and is_there(inside[0]) and places_in(inside[0]) else Error(message, path, hint)
 
 
 def is_run(path: Path) -> bool:
