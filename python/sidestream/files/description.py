@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..error import Error
 from ..quantities import duration, size
 from ..runs.lock import holder_of
 from ..runs.outputs import CHECKPOINT, PLOT_FILE, all_outputs_in, is_pending, outputs_in
