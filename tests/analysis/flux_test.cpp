@@ -371,6 +371,18 @@ TEST(FluxTask, KeepsThePlaneOfTheFluxInTheMiddleOfTheBox) {
   }
 }
 
+TEST(FluxTask, RefusesStatesInOtherUnits) {
+  const comm::Communicator world(MPI_COMM_WORLD);
+  const Int3 cells{8, 8, 8};
+  const Gas gas(cells);
+  auto snapshot = snapshot_of(gas, some_layout(cells, world.size()), world.rank());
+  snapshot.length_unit = "kpc";
+
+  EXPECT_THAT([&] { test::analysis_of("analysis = 'flux'")->run(world, snapshot); },
+              testing::ThrowsMessage<core::Error>(
+                  testing::HasSubstr("optical depths take lengths in Mpc, and these are in kpc")));
+}
+
 TEST(FluxTask, SaysWhatIsWrongWithItsConfiguration) {
   const auto complaint = [](const std::string& toml) {
     return test::message_of([&] { test::analysis_of("analysis = 'flux'\n" + toml); });

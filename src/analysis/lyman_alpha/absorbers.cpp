@@ -72,6 +72,17 @@ double Absorbers::most_pixels(int axis) const {
   return core::units::speed_of_light * scales[at(axis)].pixels_per_velocity;
 }
 
+namespace {
+
+// Lines are computed in these units. What tells no unit is taken to be in them.
+void require_unit(const std::string& what, const std::string& unit, const std::string& wanted) {
+  if (!unit.empty() && unit != wanted)
+    throw core::Error(fmt::format("optical depths take {} in {}, and these are in {}", what, wanted, unit), "",
+                      fmt::format("give them in {}, with that unit", wanted));
+}
+
+}  // namespace
+
 Absorbers absorbers_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const Absorption& absorption) {
   const auto& [line, broadening, axes, level] = absorption;
   if (!snapshot.has(line.quantity))
@@ -80,6 +91,9 @@ Absorbers absorbers_of(const comm::Communicator& comm, const mesh::Snapshot& sna
         fmt::format("simulate gas with heating and cooling, or declare it by an expression of other "
                     "quantities in [quantity.{}]",
                     line.quantity));
+  require_unit("lengths", snapshot.length_unit, "Mpc");
+  require_unit(temperature_name, snapshot.unit(temperature_name), "K");
+  for (const int axis : axes) require_unit(velocity_name(axis), snapshot.unit(velocity_name(axis)), "km/s");
   const CoveringGrid grid(comm, snapshot.levels, level);
   const auto on_grid = [&](const std::string& name) { return grid.of(comm, field_or_total(snapshot, name)); };
   ScalarView temperature = on_grid(temperature_name);  // first: the density of the absorbers may follow from it
