@@ -219,10 +219,10 @@ def test_every_transport_finds_the_same(way: str, blast: Path) -> None:
 
 
 def test_later_and_streamed_it_finds_the_same(lean: Path) -> None:
-    done = unreported(lean, "run", "box.toml", "-n", 2, "--out", "stored", "--set", "task.mine.transport=file")
+    done = run(lean, 2, "--set", "task.mine.transport=file", out="stored")
     assert done.returncode == 0, done.stderr
     assert not (lean / "stored" / "results" / "mine").exists()
-    done = unreported(lean, "analyze", "stored", "-n", 3)
+    done = unreported(lean, "analyze", "stored", "-n", 2)
     assert done.returncode == 0, done.stdout + done.stderr
     expect_same(results(lean / "stored"), results(lean / "run"))
 
@@ -310,7 +310,7 @@ def count(snapshot):
 def test_particles_and_a_communicator_are_there(tmp_path: Path) -> None:
     write(
         tmp_path,
-        universe("nbody", steps=2, box="8 Mpc", z_start=30),
+        universe("nbody", steps=1, box="8 Mpc", z_start=30),
         TASK.replace("every = 4", "at_end = true"),
         script=PARTICLES,
     )
@@ -563,14 +563,22 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("fault", WRONG)
-def test_what_cannot_be_is_refused_before_the_run(fault: str, tmp_path: Path) -> None:
+def expect_refused(fault: str, folder: Path, *words: object) -> None:
     task, script, message, place = WRONG[fault]
-    write(tmp_path, BLAST, task, script=script)
-    for words in (("check", "box.toml"), ("run", "box.toml", "-n", 2)):
-        done = command(tmp_path, *words)
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert message in done.stderr and place in done.stderr, done.stderr
+    write(folder, BLAST, task, script=script)
+    done = command(folder, *words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr and place in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_a_check_refuses_what_cannot_be(fault: str, tmp_path: Path) -> None:
+    expect_refused(fault, tmp_path, "check", "box.toml")
+
+
+@pytest.mark.parametrize("fault", ["another parameter", *slow(*sorted(set(WRONG) - {"another parameter"}))])
+def test_what_cannot_be_is_refused_before_the_run(fault: str, tmp_path: Path) -> None:
+    expect_refused(fault, tmp_path, "run", "box.toml", "-n", 2)
     assert not (tmp_path / "runs").exists()
 
 
