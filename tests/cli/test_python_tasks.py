@@ -83,10 +83,13 @@ def mine(snapshot, above=1.0, bins=8):
     return scalars, table, figure
 """
 # The same in less than half the time: without what draws, and without tables.
-LEAN = MINE[: MINE.index("    import matplotlib")] + """
+LEAN = (
+    MINE[: MINE.index("    import matplotlib")]
+    + """
     return {"mass": (mass, "g"), "volume": volume, "reach": furthest, "least": least, "counts": counts,
             "weighted": weighted, "cells": float(np.sum(peaks["cells"]))}
 """
+)
 
 
 def write(folder: Path, *parts: str, script: str = MINE) -> None:
