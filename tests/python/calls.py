@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from sidestream.cli import run_command
+from sidestream.cli import command_line, run_command
 from sidestream.launch.launcher import find_program, mpi_environment
 
 Done = subprocess.CompletedProcess[str]
@@ -167,6 +167,7 @@ def _import_everything() -> None:
             import_module(module.name)
     for name in LATE:
         import_module(name)
+    command_line()
 
 
 if __name__ == "__main__":
