@@ -321,7 +321,7 @@ def test_particles_and_a_communicator_are_there(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     ((_, found),) = results(tmp_path / "run").items()
     assert int(found.particles) == 16**3 and float(found.ids) == sum(range(16**3))
-    done = run(tmp_path, 3, "--set", "task.mine.transport=in-transit", "--set", "coupling.sidecars=1", out="sent")
+    done = run(tmp_path, 2, "--set", "task.mine.transport=in-transit", "--set", "coupling.sidecars=1", out="sent")
     assert done.returncode == 0, done.stderr
     expect_same(results(tmp_path / "sent"), results(tmp_path / "run"))
 
