@@ -49,7 +49,17 @@ class Steered:
         line = ["mpirun", "-n", str(RANKS), str(find_program()), "tube.toml", "--out", "run"]
         with self.said.open("a") as said:
             self.process = subprocess.Popen(line, cwd=folder, env=mpi_environment(os.environ, RANKS), stderr=said)
-        self.wait_for(lambda: self.steer("status").returncode == 0)
+        self.wait_for(self._listens)
+
+    def _listens(self) -> bool:
+        try:
+            return bool(self.status())
+        except sidestream.Error:
+            return False
+
+    def status(self) -> Any:
+        """As `sidestream steer status` has it, without a process for each look."""
+        return sidestream.steer(self.run).status()
 
     def steer(self, *words: object) -> subprocess.CompletedProcess[str]:
         return command(self.folder, "steer", self.run, *words)
@@ -60,8 +70,8 @@ class Steered:
         return json.loads(done.stdout)
 
     def wait_for_state(self, state: str) -> Any:
-        self.wait_for(lambda: self.asked("status")["state"] == state)
-        return self.asked("status")
+        self.wait_for(lambda: self.status()["state"] == state)
+        return self.status()
 
     def wait_for(self, condition: Any) -> None:
         end = time.monotonic() + END_S

@@ -19,6 +19,7 @@ import pytest
 
 from calls import program, running
 from fixtures import CommandLine
+from tiers import slow
 
 DATA = Path(__file__).parents[1] / "data"
 LARGE, LARGE_BYTES = "plt00002/large file", 12_000_000
@@ -376,7 +377,7 @@ def test_a_full_disk_is_told_of_and_the_copy_goes_on_with_room(run: Path, sidest
         subprocess.run(["umount", disk], check=True)
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("times", [1, *slow(3)])
 def test_what_comes_damaged_is_sent_again_and_never_counts(
     times: int, run: Path, sidestream: CommandLine, link: Path
 ) -> None:
@@ -414,15 +415,17 @@ def test_what_the_run_removes_meanwhile_is_no_error(run: Path, sidestream: Comma
 def test_of_a_run_that_goes_on_every_copy_is_good(tmp_path: Path, real_sidestream: CommandLine) -> None:
     (tmp_path / "box.toml").write_text(
         'simulation = "sod"\nrun.max_steps = 100000\nmesh = { cells = [16, 16, 16], block = 8 }\n'
-        "sod.end = 1e9\noutput.checkpoint = { every = 1, keep = 1 }\n"
+        "sod.end = 1e9\noutput.checkpoint = { every = 5, keep = 1 }\n"
     )
     with running(tmp_path, 2, "box.toml", "--out", "run", "--quiet") as process:
         limit = time.monotonic() + 240
         while not list(tmp_path.glob("run/chk*")):
             assert time.monotonic() < limit
             time.sleep(0.1)
-        for _ in range(3):
-            archived(real_sidestream, "run", "there")
+        copies = 0
+        while copies < 3:  # with a checkpoint that was there long enough to be copied
+            assert time.monotonic() < limit
+            copies += any(part.startswith("chk") for part in archived(real_sidestream, "run", "there")["sent"])
             checked = real_sidestream("archive", "verify", "there")
             assert checked.returncode == 0, checked.stdout
         assert process.poll() is None

@@ -91,7 +91,7 @@ def test_a_sinusoid_leaves_one_mode(layout: str, tmp_path: Path) -> None:
     assert finding["choice"] == f"{fastest['rows']} x {fastest['columns']}, {fastest['strategy']}{under_way}"
 
 
-@pytest.mark.parametrize("mode", ["funneled", "serialized", "multiple"])
+@pytest.mark.parametrize("mode", ["multiple", *slow("funneled", "serialized")])
 def test_threads_are_tried_beside_one(mode: str, tmp_path: Path) -> None:
     words = ("--threads", 2, "--thread-mode", mode, "--strategies", "p2p", "--cells", 16, "--repetitions", 2)
     done = command(tmp_path, "bench", "fft", "-n", 2, *words, "--wisdom", "w.json")

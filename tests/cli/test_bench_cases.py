@@ -28,9 +28,9 @@ TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
 
 @pytest.mark.parametrize("formats", ["raw,files,flash-5d", *slow("sidestream,flash-netcdf,nyx,enzo-hdf5")])
 def test_what_is_wanted_comes_back_and_whole_blocks_are_read_for_it(formats: str, tmp_path: Path) -> None:
-    words = ["--reads", "--formats", formats, "--repetitions", 1, "--blocks", 8, "--json"]
+    words = ["--reads", "--formats", formats, "--repetitions", 1, "--blocks", 4, "--json"]
 
-    done = command(tmp_path, "bench", "io", "-n", 3, *words)
+    done = command(tmp_path, "bench", "io", "-n", 2, *words)
 
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -352,7 +352,7 @@ def test_every_byte_of_a_hierarchy_comes_back_by_every_way(ranks: int, tmp_path:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("words", [("flash",), ("nyx",), ("enzo", "--sizes", "AMR64")], ids=str)
+@pytest.mark.parametrize("words", [("flash",), ("nyx",), *slow((("enzo", "--sizes", "AMR64"),))], ids=str)
 def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: Path) -> None:
     case = words[0]
     done = command(tmp_path, "bench", "io", "--case", *words, "--model", "--most-ranks", 16)

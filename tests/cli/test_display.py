@@ -21,6 +21,7 @@ import sidestream
 from calls import attached, command, program, running
 from test_faults import small_disk
 from test_pictures import Screen, asked
+from tiers import slow
 
 COLUMNS, ROWS, STEPS = 300, 270, 4
 FLOW = f"""simulation = "lbm"
@@ -141,9 +142,12 @@ def test_the_page_beside_the_tiles_needs_nothing_from_elsewhere(place: Path) -> 
     assert not re.search(r"https?://|src=|href=", page)
 
 
-@pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.slow), 4])
-@pytest.mark.parametrize("tiles", ["columns", "rectangles"])
-def test_bytes_are_the_same_on_any_ranks(place: Path, tmp_path: Path, ranks: int, tiles: str) -> None:
+ON_RANKS = [(tiles, ranks) for tiles in ("columns", "rectangles") for ranks in (2, 3, 4)]
+QUICK = [("columns", 2), ("rectangles", 4)]
+
+
+@pytest.mark.parametrize(("tiles", "ranks"), [*QUICK, *slow(*(way for way in ON_RANKS if way not in QUICK))])
+def test_bytes_are_the_same_on_any_ranks(place: Path, tmp_path: Path, tiles: str, ranks: int) -> None:
     written(tmp_path, FLOW, TASKS)
 
     found = pictures_in(run(tmp_path, ranks, "more", "--set", f"task.draw.tiles={tiles}"))

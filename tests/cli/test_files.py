@@ -19,12 +19,13 @@ import snapshots
 import synthetic
 from fixtures import CommandLine, environment
 from sidestream.files.snapshot import formats
+from tiers import slow
 
 DATA = Path(__file__).parents[1] / "data"
 REFINED = DATA / "refined_plt00007"
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [3, *slow(1, 2)])
 def test_a_conversion_tells_what_was_written(ranks: int, tmp_path: Path, sidestream: CommandLine) -> None:
     done = sidestream("convert", REFINED, "out", "--format", "nyx", "-n", ranks)
 
@@ -223,7 +224,7 @@ def test_a_run_without_files_says_so(tmp_path: Path, sidestream: CommandLine) ->
     assert "neither plot files nor checkpoints" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, *slow(signal.SIGTERM)])
 def test_an_interrupted_conversion_leaves_no_rank(number: signal.Signals, tmp_path: Path) -> None:
     """With a program that sleeps instead."""
     sleeper = tmp_path / "bin" / "sidestream-files"

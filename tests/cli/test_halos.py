@@ -18,6 +18,7 @@ from calls import program
 from configs import universe
 from fixtures import CommandLine
 from test_absurd_cell import plot_file
+from tiers import slow
 
 REFINED = Path(__file__).parents[1] / "data" / "refined_plt00007"
 PLOT = REFINED.with_name("nyx_plt00002")
@@ -36,7 +37,7 @@ def tree(field: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [3, *slow(1, 2)])
 def test_a_stored_tree_has_the_halos_of_the_field(
     ranks: int, tree: Path, field: np.ndarray, tmp_path: Path, sidestream: CommandLine
 ) -> None:

@@ -127,11 +127,11 @@ def test_files_that_are_not_of_sidestream_need_the_background(folder: Path, plot
 def test_files_of_refined_meshes_have_the_shielding_of_the_run(tmp_path: Path) -> None:
     refined = """[amr]
 max_level = 1
-[refine.dense]
-criterion = "threshold"
-field = "gas_overdensity"
-refine_above = 2.0
-coarsen_below = 0.5
+[refine.corner]
+criterion = "region"
+center = [2.5, 2.5, 2.5]
+radius = 1.0
+max_level = 1
 """
     (tmp_path / "tasks.toml").write_text(TASKS, encoding="utf-8")
     (tmp_path / "box.toml").write_text(BOX.replace('format = "nyx"', 'format = "enzo"') + refined, encoding="utf-8")

@@ -128,25 +128,31 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("format", [name for name in formats() if name != "enzo-hdf5"])  # which is read only
-def test_names_of_any_length_are_read_again_in_every_format(tmp_path: Path, format: str) -> None:
-    tables = "".join(f'[quantity.{name}]\nexpression = "{text}"\n' for name, text in NAMES.items())
-    shown = [*NAMES, "pressure", "gas_density", "total_density", "velocity_x"]
-    plotfile = f'[output]\nplotfile = {{ format = "{format}", at_end = true, variables = {shown} }}\n'
-    head = BLAST[: BLAST.index("[amr]")].replace("max_steps = 12", "max_steps = 2")
-    (tmp_path / "blast.toml").write_text(head + tables + plotfile.replace("'", '"'))
-    done = run(tmp_path, 2, "--out", "o")
-    assert done.returncode == 0, done.stderr
+FORMATS = [name for name in formats() if name != "enzo-hdf5"]  # which is read only
+SHOWN = [*NAMES, "pressure", "gas_density", "total_density", "velocity_x"]
 
-    (path,) = [
-        path
-        for path in (tmp_path / "o").iterdir()
-        if path.suffix not in (".jsonl", ".toml", ".html") and path.name != ".lock"
-    ]
-    checked = command(tmp_path, "verify", path)
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files of all formats with these names, by format."""
+    folder = tmp_path_factory.mktemp("names")
+    tables = "".join(f'[quantity.{name}]\nexpression = "{text}"\n' for name, text in NAMES.items())
+    for form in FORMATS:
+        tables += f'[task.{form}]\nwrite = "plotfile"\nformat = "{form}"\nvariables = {SHOWN}\nat_end = true\n'
+    head = BLAST[: BLAST.index("[amr]")].replace("max_steps = 12", "max_steps = 2")
+    (folder / "blast.toml").write_text(head + tables.replace("'", '"'))
+    done = run(folder, 2, "--out", "o")
+    assert done.returncode == 0, done.stderr
+    return {form: path for form in FORMATS for path in (folder / "o" / form).iterdir()}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_names_of_any_length_are_read_again_in_every_format(format: str, named: dict[str, Path]) -> None:
+    path = named[format]
+    checked = command(path.parent, "verify", path, "-n", 1)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     opened = sidestream.open(path)
-    assert len(set(opened.fields)) == len(opened.fields) == len(shown)
+    assert len(set(opened.fields)) == len(opened.fields) == len(SHOWN)
     pressure, density = opened.covering_grid("pressure"), opened.covering_grid("density")
     for name, text in NAMES.items():
         factor, quantity = text.split(" * ") if "*" in text else ("1", text)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from calls import Done, program
+from tiers import slow
 
 BOX = """simulation = "cosmology"
 [run]
@@ -29,106 +30,114 @@ def run(folder: Path, *words: str, ranks: int = 1) -> Done:
     return program(folder, ranks, "box.toml", "--quiet", *words)
 
 
-@pytest.mark.parametrize(
-    ("lines", "key", "words"),
-    [
-        (TASK.format("pdf") + "low = 5\nhigh = 2\n", "task.t.low", ["from `low` = 5", "0 < low < high"]),
-        (TASK.format("phase") + "temperature_low = -1\n", "task.t.temperature_low", ["-1"]),
-        (
-            TASK.format("halos") + 't_boundary = "300 mean"\n',
-            "task.t.t_boundary",
-            ["`t_halo` (200 mean, the default) is below"],
-        ),
-        (TASK.format("halos") + 't_halo = "81.66 means"\n', "task.t.t_halo", ["unknown unit `means`"]),
-        (TASK.format("halos") + "connectivity = 8\n", "task.t.connectivity", ["connectivity 8", "6, 14 or 26"]),
-        (TASK.format("halos") + "linking_length = 0\n", "task.t.linking_length", ["linking length is 0"]),
-        (TASK.format("merge_tree") + "connectivity = 8\n", "task.t.connectivity", ["connectivity 8"]),
-        (TASK.format("merge_tree") + 'cut_off = "high"\n', "task.t.cut_off", ["does not start with a number"]),
-        (TASK.format("slice") + 'fields = ["pressure", "presure"]\n', "task.t.fields", ["`presure`", "it has: "]),
-        (TASK.format("projection") + 'weight = "heat"\n', "task.t.weight", ["`heat`"]),
-        (TASK.format("projection") + 'weight = "pressure"\ncombine = "max"\n', "task.t.weight", ["no meaning"]),
-        (TASK.format("pdf") + 'fields = ["gas_density", "gas_density"]\n', "task.t.fields", ["named twice"]),
-        (
-            TASK.format("merge_tree") + 'store = ["value"]\n[quantity.value]\nexpression = "1"\n',
-            "task.t.store",
-            ["value"],
-        ),
-        (
-            '[output]\nplotfile = { every = 1, format = "vtkhdf", particle_share = 0.5 }\n',
-            "output.plotfile.particle_share",
-            ["the format `vtkhdf` holds no particles"],
-        ),
-        (TASK.format("projection") + "level = 30\n", "task.t.level", ["picture of level 30", "lower `level`"]),
-        (TASK.format("slice") + "level = 14\n", "task.t.level", ["picture of level 14"]),
-        (TASK.format("power_spectrum") + "level = 12\n", "task.t.level", ["covering grid of level 12"]),
-        (TASK.format("slice") + "at_redshift = [3, 60]\n", "task.t.at_redshift", ["begins at redshift 50", "60"]),
-        (TASK.format("slice") + "at_redshift = [1]\n", "task.t.at_redshift", ["ends at redshift 2"]),
-        (
-            TASK.format("slice") + 'at_time = ["100 Gyr"]\n',
-            "task.t.at_time",
-            ["the time 3.", "before 100 Gyr"],
-        ),
-        (TASK.format("slice") + 'at_time = ["1 Myr"]\n', "task.t.at_time", ["the time 0.0", "after 0.001 Gyr"]),
-        ('[task.t]\nevery = 99999999999999999999\nanalysis = "slice"\n', "task.t.every", ["too many digits"]),
-        ("[output]\nplotfile = { at_redshift = [0] }\n", "output.plotfile.at_redshift", ["ends at redshift 2"]),
-        (
-            '[output]\nplotfile = { format = "nyx", every = 1, ranks_per_file = 2 }\n',
-            "output.plotfile.ranks_per_file",
-            ["`ranks_per_file` has no effect in the format `nyx`"],
-        ),
-        (
-            '[output]\ncheckpoint = { every = 1, files = 2, format = "raw" }\n',
-            "output.checkpoint.files",
-            ["`files` has no effect in the format `raw`"],
-        ),
-        (
-            '[output]\ncheckpoint = { every = 1, format = "files", aggregators = 2 }\n',
-            "output.checkpoint.aggregators",
-            ["`aggregators` has no effect in the format `files`"],
-        ),
-        (
-            '[task.t]\nevery = 1\nwrite = "particles"\nparticle_share = 0\n',
-            "task.t.particle_share",
-            ["files of particles without any hold nothing"],
-        ),
-        (
-            '[output]\nplotfile = { format = "nyx", every = 1, compress = "zstd" }\n',
-            "output.plotfile.compress",
-            ["the format `nyx` cannot hold compressed cells"],
-        ),
-        (
-            '[output]\ncheckpoint = { every = 1, compress = { "*" = "zfp 1e-3 relative" } }\n',
-            "output.checkpoint.compress.*",
-            ["a checkpoint is exact"],
-        ),
-        (
-            '[output]\nplotfile = { format = "raw", every = 1, compress = { gas_densty = "zstd" } }\n',
-            "output.plotfile.compress.gas_densty",
-            ["no quantity `gas_densty`", "did you mean `gas_density`?"],
-        ),
-        (OUTPUT + "stripes = -1 }\n", "output.checkpoint.stripes", ["between 0 and 2000"]),
-        (OUTPUT + 'stripes = 8, stripe_size = "5 KiB" }\n', "output.checkpoint.stripe_size", ["multiple of 64 KiB"]),
-        (OUTPUT + 'stripe_size = "4 MiB" }\n', "output.checkpoint.stripe_size", ["set `stripes` too"]),
-        (OUTPUT + 'format = "nyx", stripes = 8 }\n', "output.checkpoint.stripes", ["no effect in the format `nyx`"]),
-        ('[coupling]\ncompress = "zip"\n', "coupling.compress", ["no compressor `zip`", "none, zstd, zfp"]),
-        ('[coupling]\ncompress = "zfp"\n', "coupling.compress", ["takes the largest error that a cell may have"]),
-        ('[coupling]\ncompress = { heat = "zstd" }\n', "coupling.compress.heat", ["no quantity `heat`"]),
-        (TASK.format("slice") + AWAY + 'queue = "1 B"\n', "coupling.queue", ["the queue holds 1 B", "128 KiB"]),
-        (TASK.format("slice") + AWAY + 'when_full = "spill"\nspill = "/etc/passwd"\n', "coupling.spill", ["no folder"]),
-        (TASK.format("slice") + AWAY + 'spill = "/etc/passwd/spill"\n', "coupling.spill", ['passwd" is no folder']),
-        (TASK.format("slice") + AWAY + 'spill = "/proc/self/spill"\n', "coupling.spill", ["no file can be made in"]),
-    ],
-)
+MISTAKES = [
+    (TASK.format("pdf") + "low = 5\nhigh = 2\n", "task.t.low", ["from `low` = 5", "0 < low < high"]),
+    (TASK.format("phase") + "temperature_low = -1\n", "task.t.temperature_low", ["-1"]),
+    (
+        TASK.format("halos") + 't_boundary = "300 mean"\n',
+        "task.t.t_boundary",
+        ["`t_halo` (200 mean, the default) is below"],
+    ),
+    (TASK.format("halos") + 't_halo = "81.66 means"\n', "task.t.t_halo", ["unknown unit `means`"]),
+    (TASK.format("halos") + "connectivity = 8\n", "task.t.connectivity", ["connectivity 8", "6, 14 or 26"]),
+    (TASK.format("halos") + "linking_length = 0\n", "task.t.linking_length", ["linking length is 0"]),
+    (TASK.format("merge_tree") + "connectivity = 8\n", "task.t.connectivity", ["connectivity 8"]),
+    (TASK.format("merge_tree") + 'cut_off = "high"\n', "task.t.cut_off", ["does not start with a number"]),
+    (TASK.format("slice") + 'fields = ["pressure", "presure"]\n', "task.t.fields", ["`presure`", "it has: "]),
+    (TASK.format("projection") + 'weight = "heat"\n', "task.t.weight", ["`heat`"]),
+    (TASK.format("projection") + 'weight = "pressure"\ncombine = "max"\n', "task.t.weight", ["no meaning"]),
+    (TASK.format("pdf") + 'fields = ["gas_density", "gas_density"]\n', "task.t.fields", ["named twice"]),
+    (
+        TASK.format("merge_tree") + 'store = ["value"]\n[quantity.value]\nexpression = "1"\n',
+        "task.t.store",
+        ["value"],
+    ),
+    (
+        '[output]\nplotfile = { every = 1, format = "vtkhdf", particle_share = 0.5 }\n',
+        "output.plotfile.particle_share",
+        ["the format `vtkhdf` holds no particles"],
+    ),
+    (TASK.format("projection") + "level = 30\n", "task.t.level", ["picture of level 30", "lower `level`"]),
+    (TASK.format("slice") + "level = 14\n", "task.t.level", ["picture of level 14"]),
+    (TASK.format("power_spectrum") + "level = 12\n", "task.t.level", ["covering grid of level 12"]),
+    (TASK.format("slice") + "at_redshift = [3, 60]\n", "task.t.at_redshift", ["begins at redshift 50", "60"]),
+    (TASK.format("slice") + "at_redshift = [1]\n", "task.t.at_redshift", ["ends at redshift 2"]),
+    (
+        TASK.format("slice") + 'at_time = ["100 Gyr"]\n',
+        "task.t.at_time",
+        ["the time 3.", "before 100 Gyr"],
+    ),
+    (TASK.format("slice") + 'at_time = ["1 Myr"]\n', "task.t.at_time", ["the time 0.0", "after 0.001 Gyr"]),
+    ('[task.t]\nevery = 99999999999999999999\nanalysis = "slice"\n', "task.t.every", ["too many digits"]),
+    ("[output]\nplotfile = { at_redshift = [0] }\n", "output.plotfile.at_redshift", ["ends at redshift 2"]),
+    (
+        '[output]\nplotfile = { format = "nyx", every = 1, ranks_per_file = 2 }\n',
+        "output.plotfile.ranks_per_file",
+        ["`ranks_per_file` has no effect in the format `nyx`"],
+    ),
+    (
+        '[output]\ncheckpoint = { every = 1, files = 2, format = "raw" }\n',
+        "output.checkpoint.files",
+        ["`files` has no effect in the format `raw`"],
+    ),
+    (
+        '[output]\ncheckpoint = { every = 1, format = "files", aggregators = 2 }\n',
+        "output.checkpoint.aggregators",
+        ["`aggregators` has no effect in the format `files`"],
+    ),
+    (
+        '[task.t]\nevery = 1\nwrite = "particles"\nparticle_share = 0\n',
+        "task.t.particle_share",
+        ["files of particles without any hold nothing"],
+    ),
+    (
+        '[output]\nplotfile = { format = "nyx", every = 1, compress = "zstd" }\n',
+        "output.plotfile.compress",
+        ["the format `nyx` cannot hold compressed cells"],
+    ),
+    (
+        '[output]\ncheckpoint = { every = 1, compress = { "*" = "zfp 1e-3 relative" } }\n',
+        "output.checkpoint.compress.*",
+        ["a checkpoint is exact"],
+    ),
+    (
+        '[output]\nplotfile = { format = "raw", every = 1, compress = { gas_densty = "zstd" } }\n',
+        "output.plotfile.compress.gas_densty",
+        ["no quantity `gas_densty`", "did you mean `gas_density`?"],
+    ),
+    (OUTPUT + "stripes = -1 }\n", "output.checkpoint.stripes", ["between 0 and 2000"]),
+    (OUTPUT + 'stripes = 8, stripe_size = "5 KiB" }\n', "output.checkpoint.stripe_size", ["multiple of 64 KiB"]),
+    (OUTPUT + 'stripe_size = "4 MiB" }\n', "output.checkpoint.stripe_size", ["set `stripes` too"]),
+    (OUTPUT + 'format = "nyx", stripes = 8 }\n', "output.checkpoint.stripes", ["no effect in the format `nyx`"]),
+    ('[coupling]\ncompress = "zip"\n', "coupling.compress", ["no compressor `zip`", "none, zstd, zfp"]),
+    ('[coupling]\ncompress = "zfp"\n', "coupling.compress", ["takes the largest error that a cell may have"]),
+    ('[coupling]\ncompress = { heat = "zstd" }\n', "coupling.compress.heat", ["no quantity `heat`"]),
+    (TASK.format("slice") + AWAY + 'queue = "1 B"\n', "coupling.queue", ["the queue holds 1 B", "128 KiB"]),
+    (TASK.format("slice") + AWAY + 'when_full = "spill"\nspill = "/etc/passwd"\n', "coupling.spill", ["no folder"]),
+    (TASK.format("slice") + AWAY + 'spill = "/etc/passwd/spill"\n', "coupling.spill", ['passwd" is no folder']),
+    (TASK.format("slice") + AWAY + 'spill = "/proc/self/spill"\n', "coupling.spill", ["no file can be made in"]),
+]
+
+
+def expect_mistake(folder: Path, lines: str, key: str, words: list[str], *way: str, ranks: int) -> None:
+    (folder / "box.toml").write_text(BOX + lines)
+
+    done = run(folder, *way, ranks=ranks)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.search(rf"--> box\.toml:\d+:\d+, key `{re.escape(key)}`", done.stderr), done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize(("lines", "key", "words"), MISTAKES)
 def test_a_mistake_is_told_with_its_place(tmp_path: Path, lines: str, key: str, words: list[str]) -> None:
-    (tmp_path / "box.toml").write_text(BOX + lines)
+    expect_mistake(tmp_path, lines, key, words, "--check", "--ranks", "2", ranks=1)
 
-    for way in (("--check", "--ranks", "2"), ("--out", "never")):
-        done = run(tmp_path, *way, ranks=2 if "--out" in way else 1)
 
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert re.search(rf"--> box\.toml:\d+:\d+, key `{re.escape(key)}`", done.stderr), done.stderr
-        for word in words:
-            assert word in done.stderr
+@pytest.mark.parametrize(("lines", "key", "words"), [*MISTAKES[:2], *slow(*MISTAKES[2:])])
+def test_a_mistake_is_told_by_ranks_that_leave_nothing(tmp_path: Path, lines: str, key: str, words: list[str]) -> None:
+    expect_mistake(tmp_path, lines, key, words, "--out", "never", ranks=2)
     assert not (tmp_path / "never").exists()
 
 

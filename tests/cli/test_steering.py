@@ -44,7 +44,7 @@ def test_what_is_set_and_paused_is_told_in_the_events(steered: Steered) -> None:
     at = steered.wait_for_state("paused")["step"]
     assert steered.steer("edit", "pressure", "multiply", "2", "--cells", "0:4,0:8,0:8").returncode == 0
     assert steered.steer("step", "3").returncode == 0
-    steered.wait_for(lambda: steered.asked("status")["step"] == at + 3)
+    steered.wait_for(lambda: steered.status()["step"] == at + 3)
     assert steered.wait_for_state("paused")["step"] == at + 3
     table = steered.steer("status")
     assert "hydro.cfl" in table.stdout and "a shock comes [/see log]" in table.stdout and "\x1b" not in table.stdout
@@ -127,7 +127,7 @@ def test_what_makes_no_sense_is_refused(unchanged: Steered, words: tuple[str, ..
     done = unchanged.steer(*words)
     assert done.returncode == 2
     assert complaint in done.stderr
-    assert unchanged.asked("status")["state"] == "running"
+    assert unchanged.status()["state"] == "running"
     assert not unchanged.events("steering")
 
 

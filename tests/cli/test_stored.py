@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import sidestream
-from calls import analyze_later, program
+from calls import analyze_later, command, program
 from fixtures import environment
 from sidestream.cli import main, run_command
 from sidestream.launch.launcher import find_program
@@ -145,18 +145,17 @@ def test_what_is_read_of_a_snapshot_is_asked_of_the_next_one_ahead(stored: Path,
     assert all(ahead[other] > 0 for other in others)
 
 
-def test_the_report_and_the_bill_tell_of_it(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["analyze", str(stored), "-n", "1"]) == 0
-
-    told = capsys.readouterr()
-    assert "10 results were made" in told.err
-    assert "halos" in told.out
+def test_the_report_and_the_bill_tell_of_it(stored: Path) -> None:
+    told = command(stored.parent, "analyze", "stored", "-n", 1)
+    assert told.returncode == 0, told.stderr
+    assert "10 results were made" in told.stderr
+    assert "halos" in told.stdout
+    assert (stored / "report.html").is_file()
     opened = sidestream.open(stored)
     assert isinstance(opened, sidestream.Run)
     assert opened.steps("clumps") == [0, 3, 6]
     assert opened.events.of("analyze_start")[0]["t"] >= opened.events.last("run_end")["t"]
-    assert run_command(["bill", str(stored), "--json"]) == 0
-    groups = {group["group"]: group for group in json.loads(capsys.readouterr().out)}
+    groups = {group["group"]: group for group in json.loads(command(stored.parent, "bill", "stored", "--json").stdout)}
     later = groups["analyze"]
     assert sum(line["mean_s"] for line in later["lines"]) == pytest.approx(later["wall_s"], rel=0.01)
     assert {"reading snapshots", "analysis"} <= {line["line"] for line in later["lines"]}
@@ -213,8 +212,8 @@ def test_a_restart_stores_again_and_overwriting_removes(runs: tuple[Path, Path],
         path.unlink()  # of after the last checkpoint but one
     for path in [*folder.glob("chk00004*"), *folder.glob("chk00005*"), *(folder / "pending").glob("*")]:
         path.unlink()
-    run(tmp_path, "part", 3, "--restart")
-    assert analyze_later(folder, 2).returncode == 0
+    run(tmp_path, "part", 1, "--restart")
+    assert analyze_later(folder, 1).returncode == 0
     assert results(folder) == results(runs[1])
 
     run(tmp_path, "part", 1, "--overwrite", "--set", "run.max_steps=0")
@@ -235,8 +234,8 @@ def test_a_snapshot_that_finds_no_place_holds_back_later_checkpoints(runs: tuple
     assert [path.name[:8] for path in sorted(folder.glob("chk*"))] == ["chk00002"]
     (folder / "snapshots").unlink()
     (tmp_path / "aside").rename(folder / "snapshots")
-    run(tmp_path, "full", 3, "--restart")
-    assert analyze_later(folder, 2).returncode == 0
+    run(tmp_path, "full", 1, "--restart")
+    assert analyze_later(folder, 1).returncode == 0
     assert results(folder) == results(runs[1])
 
 
@@ -261,9 +260,9 @@ def test_who_interrupts_an_analysis_is_told_what_was_done_and_how_to_go_on(
         log.write('{"event": "analysis", "task": "halos", "step": 6, "t": 1}\n')
     files = sorted(stored.glob("chk*"))[:2]
     words = [str(stored)] if of == "a run" else [*map(str, files), "--task", "halos", "--out", "of_files"]
-    command = [sys.executable, "-m", "sidestream", "analyze", *words, "-n", "1"]
+    line = [sys.executable, "-m", "sidestream", "analyze", *words, "-n", "1"]
     surroundings = environment(SIDESTREAM_RUN=str(sleeper))
-    with subprocess.Popen(command, cwd=tmp_path, env=surroundings, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(line, cwd=tmp_path, env=surroundings, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
         while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -15,6 +15,7 @@ import calls
 import sidestream as ss
 from fixtures import CommandLine
 from sidestream.launch.launcher import find_program
+from tiers import slow
 
 OTHER = Path(__file__).parents[1] / "data" / "nyx_plt00002"
 BOX = """simulation = "cosmology"
@@ -105,7 +106,7 @@ def require_equal(ours: xr.Dataset, theirs: xr.Dataset) -> None:
         assert column.attrs.get("units") == theirs[name].attrs.get("units"), name
 
 
-@pytest.mark.parametrize(("kind", "ranks"), [("uniform", 1), ("uniform", 2), ("refined", 3)])
+@pytest.mark.parametrize(("kind", "ranks"), [("uniform", 2), ("refined", 3), *slow(("uniform", 1))])
 def test_halos_of_a_plot_file_are_those_of_the_run(
     kind: str, ranks: int, folder: Path, tmp_path: Path, real_sidestream: CommandLine
 ) -> None:
@@ -117,7 +118,7 @@ def test_halos_of_a_plot_file_are_those_of_the_run(
     require_equal(own, xr.load_dataset(tmp_path / "halos.nc"))
 
 
-@pytest.mark.parametrize(("kind", "ranks"), [("uniform", 2), ("refined", 2), ("refined", 3)])
+@pytest.mark.parametrize(("kind", "ranks"), [("uniform", 2), ("refined", 3), *slow(("refined", 2))])
 def test_halos_of_a_checkpoint_are_those_of_the_run(
     kind: str, ranks: int, folder: Path, tmp_path: Path, real_sidestream: CommandLine
 ) -> None:
@@ -314,7 +315,7 @@ def test_one_task_of_the_run_is_done_with_its_options(
     require_equal(ss.open(folder / "uniform").result("halos", -1), later.result("halos", -1))
 
 
-@pytest.mark.parametrize("form", ["flash", "enzo"])
+@pytest.mark.parametrize("form", ["enzo", *slow("flash")])
 def test_files_of_any_format_have_the_halos_of_the_run(
     form: str, folder: Path, tmp_path: Path, real_sidestream: CommandLine
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import calls
 from sidestream.launch.launcher import find_program, mpi_environment
+from tiers import slow
 
 LIMIT_BYTES = 5 << 20  # MPI needs files of 4.1 MiB itself
 SOD = 'simulation = "sod"\n[mesh]\ncells = [32, 1, 1]\nblock = 8\n'
@@ -63,7 +64,10 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("kind", INPUTS)
+QUICK = ["pipe", "folder", "device", "two lines"]
+
+
+@pytest.mark.parametrize("kind", [*QUICK, *slow(*(kind for kind in INPUTS if kind not in QUICK))])
 def test_what_is_no_file_is_told_at_once(tmp_path: Path, kind: str) -> None:
     name = INPUTS[kind](tmp_path)
     for words in COMMANDS:

@@ -90,15 +90,23 @@ def test_a_plot_file_has_what_was_asked_for_and_no_particles(box: Path) -> None:
     np.testing.assert_array_equal(small.covering_grid("ratio"), (gas / dark).astype(np.float32))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_sample_of_the_particles_is_always_the_same(box: Path, tmp_path: Path, format: str) -> None:
-    (tmp_path / "box.toml").write_text(BOX.replace("FORMAT", format))
-    done = run(tmp_path, 3, "--out", "o")
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with a task for each format, named like it."""
+    folder = tmp_path_factory.mktemp("samples")
+    begin, end = BOX.index("[task.sample]"), BOX.index("[task.saved]")
+    tasks = [BOX[begin:end].replace("task.sample", f"task.{form}").replace("FORMAT", form) for form in FORMATS]
+    (folder / "box.toml").write_text(BOX[:begin] + "".join(tasks) + BOX[end:])
+    done = run(folder, 3, "--out", "o")
     assert done.returncode == 0, done.stderr
+    return folder / "o"
 
-    files = sorted((tmp_path / "o" / "sample").iterdir())
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_sample_of_the_particles_is_always_the_same(samples: Path, format: str) -> None:
+    files = sorted((samples / format).iterdir())
     first, last = (sidestream.open(path).particles() for path in (files[0], files[-1]))
-    all_of_last = sidestream.open(tmp_path / "o" / "plt00008").particles()
+    all_of_last = sidestream.open(samples / "plt00008").particles()
     ids = np.sort(np.asarray(last["id"]))
     assert 0.2 < len(ids) / len(all_of_last["id"]) < 0.3
     np.testing.assert_array_equal(np.sort(np.asarray(first["id"])), ids)

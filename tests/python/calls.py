@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from sidestream.cli import run_command
+from sidestream.cli import command_line, run_command
 from sidestream.launch.launcher import find_program, mpi_environment
 
 Done = subprocess.CompletedProcess[str]
@@ -38,7 +38,17 @@ def command(folder: Path, *words: object, **extra: str) -> Done:
 
     Not with what MPI adds to the environment of a process in which a test has started it: that names the wrong job.
     """
-    return _server().call(folder, list(map(str, words)), os.environ | {"NO_COLOR": "1"} | extra)
+    return _call(folder, words, extra)
+
+
+def unreported(folder: Path, *words: object, **extra: str) -> Done:
+    """The same, but what would draw the report of a run draws nothing: it takes longer than most small runs."""
+    return _call(folder, words, extra, is_reported=False)
+
+
+def _call(folder: Path, words: tuple[object, ...], extra: dict[str, str], *, is_reported: bool = True) -> Done:
+    environment = os.environ | {"NO_COLOR": "1"} | extra
+    return _server().call(folder, list(map(str, words)), environment, is_reported=is_reported)
 
 
 def program(
@@ -89,8 +99,9 @@ class Server:
         )
         theirs.close()
 
-    def call(self, folder: Path, words: list[str], environment: dict[str, str]) -> Done:
-        request = json.dumps({"folder": str(folder), "words": words, "environment": environment}).encode()
+    def call(self, folder: Path, words: list[str], environment: dict[str, str], *, is_reported: bool) -> Done:
+        wanted = {"folder": str(folder), "words": words, "environment": environment, "is_reported": is_reported}
+        request = json.dumps(wanted).encode()
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             socket.send_fds(self._channel, [request], [output.fileno(), errors.fileno()])
             try:
@@ -138,6 +149,8 @@ def _become(request: dict[str, object], streams: list[int]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    if not request["is_reported"]:
+        import_module("sidestream.report").write_report = lambda run, _tell: run.folder / "report.html"
     code = 1
     try:
         code = run_command(request["words"])
@@ -154,6 +167,7 @@ def _import_everything() -> None:
             import_module(module.name)
     for name in LATE:
         import_module(name)
+    command_line()
 
 
 if __name__ == "__main__":

@@ -21,13 +21,19 @@ ENZO_NAMES = {
 }
 KINDS = [
     ("enzo", "plotfile", 3e-7, 0),
+    ("enzo-hdf5", "checkpoint", 1e-12, 2),
+]
+LIKE_OTHERS = [
     ("enzo", "checkpoint", 1e-12, 0),
     ("enzo-hdf5", "checkpoint", 1e-12, 0),
-    ("enzo-hdf5", "checkpoint", 1e-12, 2),
 ]
 
 
-@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: f"{kind[0]}-{kind[1]}-{kind[3]}")
+@pytest.fixture(
+    scope="module",
+    params=[*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in LIKE_OTHERS)],
+    ids=lambda kind: f"{kind[0]}-{kind[1]}-{kind[3]}",
+)
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, float]:
     form, kind, tolerance, files = request.param
     path = sample.write(form, tmp_path_factory.mktemp("enzo") / "DD0007", kind, ranks=3, files=files)

@@ -10,6 +10,7 @@ import pytest
 import sidestream
 from calls import program
 from configs import universe
+from tiers import slow
 
 REFINED = """
 [amr]
@@ -139,7 +140,7 @@ def test_plots_of_what_is_not_there_are_refused(
         sidestream.open(plots["uniform"]).plot(*words)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*sorted(set(KINDS) - {"uniform"}), *slow("uniform")])
 def test_yt_finds_the_mass_of_the_file(kind: str, plots: dict[str, Path]) -> None:
     yt = pytest.importorskip("yt")
     yt.set_log_level("error")
@@ -155,7 +156,7 @@ def test_yt_finds_the_mass_of_the_file(kind: str, plots: dict[str, Path]) -> Non
     assert dataset.index.num_grids == (1 if plot.levels == 1 else sum(len(plot.boxes(n)) for n in range(plot.levels)))
 
 
-@pytest.mark.parametrize("kind", ["uniform", "refined", "flash"])
+@pytest.mark.parametrize("kind", ["refined", "flash", *slow("uniform")])
 def test_yt_has_the_particles_of_the_file(kind: str, plots: dict[str, Path]) -> None:
     yt = pytest.importorskip("yt")
     yt.set_log_level("error")
@@ -192,7 +193,7 @@ def test_yt_has_the_mass_that_all_particles_have_in_common(plots: dict[str, Path
     np.testing.assert_allclose(found.to("g"), masses, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "refined", "flash"])
+@pytest.mark.parametrize("kind", ["refined", "flash", *slow("uniform")])
 def test_yt_knows_the_universe_of_the_file(kind: str, plots: dict[str, Path]) -> None:
     yt = pytest.importorskip("yt")
     yt.set_log_level("error")

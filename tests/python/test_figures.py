@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -46,12 +46,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.read_text()
 
 
+def of_two_tasks(run: Path) -> Path:
+    """Quick to draw."""
+    for task in set(synthetic.TASKS) - {"halos", "phase"}:
+        shutil.rmtree(run / "results" / task, ignore_errors=True)
+    return run
+
+
 @pytest.fixture
 def small_run(own_run: Path) -> Path:
-    """A run of two tasks only, quick to draw."""
-    for task in set(synthetic.TASKS) - {"halos", "phase"}:
-        shutil.rmtree(own_run / "results" / task, ignore_errors=True)
-    return own_run
+    return of_two_tasks(own_run)
 
 
 def test_every_task_has_pictures_and_the_timeline_comes_last(drawn: list[Picture]) -> None:
@@ -320,17 +324,36 @@ def test_the_report_tells_what_files_cost(page: str) -> None:
     assert 'alt="Sizes of the writes"' in page
 
 
-@pytest.mark.parametrize("kind", ["plotfile", "checkpoint"])
-def test_files_that_failed_are_named_with_the_reason(kind: str, small_run: Path) -> None:
+def failed_files() -> Iterator[dict[str, object]]:
     message = "error: the disk is full\n  --> demo/.x.tmp\nhint: make room"
-    with (small_run / "events.jsonl").open("a") as log:
-        for event in (f"{kind}_failed", "checkpoint_skipped"):
-            log.write(json.dumps({"event": event, "t": 1, "step": 7, "path": "demo/x7", "message": message}) + "\n")
+    for number, event in enumerate(("plotfile_failed", "checkpoint_failed", "checkpoint_skipped"), 7):
+        yield {"event": event, "t": 1, "step": number, "path": f"demo/x{number}", "message": message}
 
-    page = write_report(sidestream.open(small_run)).read_text()
 
+def energies() -> Iterator[dict[str, object]]:
+    parts = {"kinetic_dark_matter": 80.0, "kinetic_gas": 20.0, "thermal": 3.0, "potential": -150.0, "residual": 1.0}
+    for n in range(1, 4):
+        energy = {name: n * value for name, value in parts.items()} | {"scale_factor": 0.1 * n}
+        yield {"event": "step", "t": 100.0 + n, "step": 100 + n, "energy": energy}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[sidestream.Run, str]:
+    """A run with much to tell, and the page of its report."""
+    folder = of_two_tasks(synthetic.write_run(tmp_path_factory.mktemp("told") / "demo", steps=20))
+    harm = {"event": "analysis_failed", "t": 1, "task": "<b>x", "step": 1, "message": "<script>alert(1)</script>"}
+    with (folder / "events.jsonl").open("a") as log:
+        for event in (*failed_files(), harm, *energies()):
+            log.write(json.dumps(event) + "\n")
+    run = sidestream.open(folder)
+    return run, write_report(run).read_text()
+
+
+def test_files_that_failed_are_named_with_the_reason(told: tuple[sidestream.Run, str]) -> None:
+    _, page = told
     assert "x7 was not written: the disk is full (demo/.x.tmp)" in page
-    assert "x7 was passed over: the disk is full (demo/.x.tmp)" in page
+    assert "x8 was not written: the disk is full (demo/.x.tmp)" in page
+    assert "x9 was passed over: the disk is full (demo/.x.tmp)" in page
 
 
 def test_a_damaged_result_costs_its_own_pictures_only(small_run: Path) -> None:
@@ -351,14 +374,8 @@ def test_a_run_that_has_just_begun_has_a_report(tmp_path: Path) -> None:
     assert re.search(r">running at \S+ UTC<", page)
 
 
-def test_text_from_the_run_cannot_break_the_page(small_run: Path) -> None:
-    with (small_run / "events.jsonl").open("a") as log:
-        log.write(
-            '{"event": "analysis_failed", "t": 1, "task": "<b>x", "step": 1, "message": "<script>alert(1)</script>"}\n'
-        )
-
-    page = write_report(sidestream.open(small_run)).read_text()
-
+def test_text_from_the_run_cannot_break_the_page(told: tuple[sidestream.Run, str]) -> None:
+    _, page = told
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
 
@@ -385,15 +402,8 @@ def test_a_result_without_a_picture_says_how_one_is_begun(tmp_path: Path) -> Non
         assert "run.result('age')" in str(caught.value)
 
 
-def test_energies_are_drawn_with_what_the_balance_leaves_over(small_run: Path) -> None:
-    parts = {"kinetic_dark_matter": 80.0, "kinetic_gas": 20.0, "thermal": 3.0, "potential": -150.0, "residual": 1.0}
-    with (small_run / "events.jsonl").open("a") as log:
-        for n in range(1, 4):
-            energy = {name: n * value for name, value in parts.items()} | {"scale_factor": 0.1 * n}
-            log.write(json.dumps({"event": "step", "t": 100.0 + n, "step": 100 + n, "energy": energy}) + "\n")
-    run = sidestream.open(small_run)
-
+def test_energies_are_drawn_with_what_the_balance_leaves_over(told: tuple[sidestream.Run, str]) -> None:
+    run, page = told
     assert "energies" in [picture.name for picture in pictures(run)]
-    page = write_report(run).read_text()
     assert "<h2>Energy</h2>" in page
     assert "leaves 1 % of the energy of motion over" in page

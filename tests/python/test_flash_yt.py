@@ -44,11 +44,8 @@ def all_blocks() -> list[tuple[int, tuple[int, int, int]]]:
     return [(level, block) for level in range(3) for block in sample.blocks(level)]
 
 
-def test_yt_finds_the_universe_and_its_levels(plotfile: Path) -> None:
-    yt = pytest.importorskip("yt")
-    yt.set_log_level("error")
-    ds = yt.load(str(plotfile))
-
+def test_yt_finds_the_universe_and_its_levels(dataset) -> None:
+    ds = dataset
     assert type(ds).__name__ == "FLASHDataset"
     assert ds.current_redshift == pytest.approx(1.0 / sample.SCALE_FACTOR - 1.0)
     assert (ds.omega_matter, ds.omega_lambda) == (0.3, 0.7)
@@ -61,22 +58,32 @@ def test_yt_finds_the_universe_and_its_levels(plotfile: Path) -> None:
     assert ds.all_data()["index", "ones"].size == sum(sample.LEAVES) * sample.BLOCK**3
 
 
-@pytest.mark.parametrize("field", YT_NAMES)
-def test_yt_reads_fields_in_right_units_at_right_places(plotfile: Path, field: str) -> None:
+@pytest.fixture(scope="module")
+def dataset(plotfile: Path):
+    """What yt makes of the plot file; its regions refer to it weakly."""
     yt = pytest.importorskip("yt")
-    leaves = yt.load(str(plotfile)).all_data()
-    name, unit = YT_NAMES[field]
+    yt.set_log_level("error")
+    return yt.load(str(plotfile))
 
-    x, y, z = (leaves["index", axis].to("Mpccm").d for axis in "xyz")
+
+@pytest.fixture(scope="module")
+def places(dataset) -> list[np.ndarray]:
+    leaves = dataset.all_data()
+    return [leaves["index", axis].to("Mpccm").d for axis in "xyz"]
+
+
+@pytest.mark.parametrize("field", YT_NAMES)
+def test_yt_reads_fields_in_right_units_at_right_places(dataset, places: list[np.ndarray], field: str) -> None:
+    leaves = dataset.all_data()
+    name, unit = YT_NAMES[field]
+    x, y, z = places
     expected = sample.value(field, x, y, z)
 
     np.testing.assert_allclose(leaves["gas", name].to(unit).d, expected, rtol=SINGLE, atol=1e-9)
 
 
-def test_yt_reads_the_particles(plotfile: Path) -> None:
-    yt = pytest.importorskip("yt")
-    ds = yt.load(str(plotfile))
-    leaves, expected = ds.all_data(), sample.particles()
+def test_yt_reads_the_particles(dataset) -> None:
+    leaves, expected = dataset.all_data(), sample.particles()
 
     found = {a: leaves["io", f"particle_position_{a}"].to("Mpccm").d for a in "xyz"}
     found["mass"] = leaves["io", "particle_mass"].to("Msun").d

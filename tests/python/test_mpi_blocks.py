@@ -13,13 +13,14 @@ import pytest
 
 import sidestream
 from sidestream.launch.launcher import has_mpirun, prepare
+from tiers import slow
 
 pytest.importorskip("mpi4py")
 SCRIPT = Path(__file__).with_name("mpi_blocks.py")
 
 
 @pytest.mark.skipif(not has_mpirun(), reason="needs mpirun")
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [3, *slow(1, 2, 4)])
 def test_blocks_have_the_results_of_the_whole(ranks: int) -> None:
     launch = prepare(Path(sys.executable), [str(SCRIPT)], ranks)
     package = Path(sidestream.__file__).parents[1]

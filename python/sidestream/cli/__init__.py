@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 from ..error import DONE, FAILED, INTERRUPTED, USED_WRONGLY, Error, UsageError
 
@@ -18,14 +20,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
+@cache
+def command_line() -> Any:
+    """All commands with their options, made once in a process: that takes longer than many a command."""
+    import typer
+
+    from .commands import app
+
+    return typer.main.get_command(app)
+
+
 def run_command(arguments: list[str]) -> int:
     """Runs one command; returns 0 done, 1 failed, 2 used wrongly, 130 interrupted."""
     import typer
 
     from .. import console
-    from .commands import app
 
-    command = typer.main.get_command(app)
+    command = command_line()
     try:
         with command.make_context("sidestream", arguments or ["--help"]) as context:
             result = command.invoke(context)
