@@ -417,7 +417,8 @@ class TwoNodes:
         settings = [f"{name}={value}" for name, value in (preloaded(layer) if layer else {}).items()]
         line = ["mpirun", "--mca", "plm_rsh_agent", self.agent, "--host", ",".join(f"{host}:1" for host in ADDRESSES)]
         line += ["-n", 1, "env", *settings, *rank, ":", "-n", 1, *rank]
-        environment = mpi_environment(os.environ, 2) | {f"DISK_{n}": str(disk) for n, disk in enumerate(self.disks)}
+        disks = {f"DISK_{n}": str(disk) for n, disk in enumerate(self.disks)}
+        environment = mpi_environment(os.environ, 2) | disks | {"OMPI_MCA_btl": "self,tcp"}
         mpirun = f"{self._within(0)} {shlex.quote(shlex.join(map(str, line)))}"
         return subprocess.run(
             mpirun, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S,
