@@ -122,7 +122,7 @@ def attach_words(ranks: int, *rest: object, between: Sequence[object] = ()) -> l
 
 def test_only_gateways_need_a_route_to_the_other_job(island_layer: Path, tmp_path: Path) -> None:
     write(tmp_path, BOX, SLICES, OPEN, "wait_for = 1\ngateways = 1\n")
-    expected = expected_results(tmp_path)
+    expected = expected_results(tmp_path, BOX)
     with two_hosts("1gbit") as link, island(link) as nowhere:
         layer = ["-x", f"LD_PRELOAD={island_layer}", "-x", f"ISLAND={nowhere}"]
         with (
