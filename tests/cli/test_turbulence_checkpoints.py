@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -140,14 +142,14 @@ FLOWS = {
 
 
 @pytest.fixture(scope="module")
-def flow(request: pytest.FixtureRequest) -> Flow:
-    return FLOWS[request.param]
+def whole_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Flow], sidestream.Run]:
+    """Twenty steps of a flow, on two ranks, with checkpoints of all bits after ten."""
 
+    @cache
+    def made(flow: Flow) -> sidestream.Run:
+        return run(tmp_path_factory.mktemp("whole"), "whole", 2, flow.config(20, output()))
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, flow: Flow) -> sidestream.Run:
-    """Twenty steps, on two ranks, with checkpoints of all bits after ten."""
-    return run(tmp_path_factory.mktemp("whole"), "whole", 2, flow.config(20, output()))
+    return made
 
 
 # Each form and each precision of one flow, and of the others what their waves are stored as; the rest is slow.
@@ -165,10 +167,12 @@ MORE_FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("flow", "form", "precision"), [*FORMS, *slow(*MORE_FORMS)], indirect=["flow"], scope="module")
+@pytest.mark.parametrize(("name", "form", "precision"), [*FORMS, *slow(*MORE_FORMS)])
 def test_a_run_goes_on_from_every_form_of_its_state(
-    tmp_path: Path, flow: Flow, whole: sidestream.Run, form: str, precision: str
+    tmp_path: Path, whole_of: Callable[[Flow], sidestream.Run], name: str, form: str, precision: str
 ) -> None:
+    flow = FLOWS[name]
+    whole = whole_of(flow)
     parts = run(tmp_path, "parts", 3, flow.config(10, output(form, precision)))
     written = state(parts, flow)
     assert difference(written, state(whole, flow, 0)) <= (
@@ -186,8 +190,12 @@ def test_a_run_goes_on_from_every_form_of_its_state(
     np.testing.assert_allclose(found[:3, 0, 0, 0], [0.3, -0.2, 0.7], rtol=ROUNDING[precision])
 
 
-@pytest.mark.parametrize("flow", ["ellipsoid", *slow("cuboid", "plane", "slender")], indirect=True, scope="module")
-def test_two_components_are_those_of_the_whole(tmp_path: Path, flow: Flow, whole: sidestream.Run) -> None:
+@pytest.mark.parametrize("name", ["ellipsoid", *slow("cuboid", "plane", "slender")])
+def test_two_components_are_those_of_the_whole(
+    tmp_path: Path, whole_of: Callable[[Flow], sidestream.Run], name: str
+) -> None:
+    flow = FLOWS[name]
+    whole = whole_of(flow)
     for ranks in (1, 4):
         two = run(tmp_path, f"on{ranks}", ranks, flow.config(10, output("two-components")))
         assert difference(state(two, flow), state(whole, flow, 0)) < ROUNDING["double"]
@@ -217,17 +225,13 @@ def unshared(tmp_path_factory: pytest.TempPathFactory) -> sidestream.Run:
 
 
 ONE_EACH = [f"data_00{rank // 2}/rank_00000{rank}" for rank in range(4)]
-OF_TWO, OF_THREE, OF_ALL = (
-    ["data_000/rank_000000", *more] for more in (["data_000/rank_000002"], ["data_000/rank_000003"], [])
-)
+OF_TWO, OF_THREE = (["data_000/rank_000000", f"data_000/rank_00000{second}"] for second in (2, 3))
+OF_ALL = ["data_000/rank_000000"]
+SHARES = {1: ONE_EACH, 3: OF_THREE, 0: OF_TWO, 2: OF_TWO, 9: OF_ALL}
 
 
-@pytest.mark.parametrize(
-    ("ranks_per_file", "files"), [(1, ONE_EACH), (3, OF_THREE), *slow((0, OF_TWO), (2, OF_TWO), (9, OF_ALL))]
-)
-def test_ranks_share_data_files_in_turn(
-    ranks_per_file: int, files: list[str], unshared: sidestream.Run, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("ranks_per_file", [1, 3, *slow(0, 2, 9)])
+def test_ranks_share_data_files_in_turn(ranks_per_file: int, unshared: sidestream.Run, tmp_path: Path) -> None:
     flow = Flow()
     more = f'format = "files", files = 1, ranks_per_file = {ranks_per_file}'
     shared = run(tmp_path, "shared", 4, flow.config(4, output(more=more, every=4)))
@@ -235,7 +239,7 @@ def test_ranks_share_data_files_in_turn(
     run(tmp_path, "shared", 3, flow.config(6, output(every=6)), "--restart")
     np.testing.assert_array_equal(state(shared, flow), state(unshared, flow))
     folder = next(shared.folder.glob("chk*.files"))
-    assert sorted(str(path.relative_to(folder)) for path in folder.glob("data*/*")) == files
+    assert sorted(str(path.relative_to(folder)) for path in folder.glob("data*/*")) == SHARES[ranks_per_file]
 
 
 @pytest.mark.parametrize("form", ["two-components", *slow("")])
