@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sidestream
-from calls import command
+from sidestream.cli import run_command
 from sidestream.launch.bench import stream as bench_stream
 from sidestream.launch.streams import burdens, model
 from sidestream.launch.streams.link import ShapedLink
 from sidestream.launch.streams.pairs import ROWS, TECHNIQUES, Pair, Way, judged, run_pair, why_write_block_loses
 from sidestream.launch.streams.plans import Load, loads, reader_boxes
+from tiers import slow
 
 ALL = (*TECHNIQUES, ROWS)
 FEW = Way(steps=8)
 PAIRS = [
     Pair(3, 2, 64, 96, "rectangles"),  # shares that are not even
-    Pair(4, 2, 8192, 64, "columns"),  # long rows
     Pair(5, 3, 1024, 600, "columns"),  # more than a piece from each
+]
+MORE_PAIRS = [
+    Pair(4, 2, 8192, 64, "columns"),  # long rows
     Pair(4, 4, 1024, 512, "rectangles"),
 ]
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=str)
+@pytest.mark.parametrize("pair", [*PAIRS, *slow(*MORE_PAIRS)], ids=str)
 def test_what_goes_over_the_link_is_counted_without_a_job(pair: Pair) -> None:
     row = run_pair(pair, ALL, FEW)
     for technique in ("bounding-box", "write-block", ROWS):
@@ -153,10 +155,12 @@ def test_at_the_cost_that_makes_them_even_both_take_the_same() -> None:
     assert rows == pytest.approx(model.seconds(pair, "write-block", NEAR, COSTS))
 
 
-def test_the_model_alone_is_a_table_and_json(tmp_path: Path) -> None:
-    done = command(tmp_path, "bench", "stream", "--model", "--json")
-    assert done.returncode == 0, done.stderr
-    links = json.loads(done.stdout)["links"]
+def test_the_model_alone_is_a_table_and_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(model, "COSTS_STEPS", 4)
+    assert run_command(["bench", "stream", "--model", "--json"]) == 0
+    links = json.loads(capsys.readouterr().out)["links"]
     assert [len(link["rows"]) for link in links] == [28, 28]
     largest = [row for row in links[0]["rows"] if row["writers"] == 128]
     assert {row["readers"] for row in largest} == {32}

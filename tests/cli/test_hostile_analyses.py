@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sidestream.attack.subjects import checkpoints, state_in
 from sidestream.launch.launcher import mpi_environment
 from sidestream.runs.run import Run
 from test_faults import results
+from tiers import slow
 
 PROGRAM = Path(__file__).parents[2] / "build" / "release" / "tests" / "hostile_run"
 RANKS = 2
@@ -134,18 +136,19 @@ def expect_the_restart_to_be_whole(folder: Path, out: str) -> None:
     assert list(results(folder / out, "bad").values()) == list(results(folder / "whole", "good").values())
 
 
-@pytest.mark.parametrize(
-    ("does", "cause"),
-    [
-        ("exit", "`exit`"),
-        ("abort", "signal 6 (SIGABRT)"),
-        ("crash", "signal 11 (SIGSEGV)"),
-        ("overflow", "signal 11 (SIGSEGV)"),
-    ],
-)
-@pytest.mark.parametrize("transport", ["in-situ", "async", "in-transit"])
+CAUSES = {
+    "exit": "`exit`",
+    "abort": "signal 6 (SIGABRT)",
+    "crash": "signal 11 (SIGSEGV)",
+    "overflow": "signal 11 (SIGSEGV)",
+}
+DEATHS = [("in-situ", "exit"), ("in-situ", "overflow"), ("async", "overflow"), ("in-transit", "abort")]
+MORE_DEATHS = [way for way in product(("in-situ", "async", "in-transit"), CAUSES) if way not in DEATHS]
+
+
+@pytest.mark.parametrize(("transport", "does"), [*DEATHS, *slow(*MORE_DEATHS)])
 def test_a_run_that_dies_in_an_analysis_names_it_and_goes_on_from_its_checkpoint(
-    place: Path, transport: str, does: str, cause: str
+    place: Path, transport: str, does: str
 ) -> None:
     out = f"{does}_{transport}"
     lines = ("every = 1", f'transport = "{transport}"', f"from = {HARM}", "rank = 0")
@@ -153,7 +156,7 @@ def test_a_run_that_dies_in_an_analysis_names_it_and_goes_on_from_its_checkpoint
     done = run(place, out, "\n[coupling]\nsidecars = 1\n" + task("bad", does, *lines))
 
     assert done.returncode != 0
-    assert done.stderr.count(f"error: the task `bad` (analysis `hostile`) ended its process by {cause}\n") == 1
+    assert done.stderr.count(f"error: the task `bad` (analysis `hostile`) ended its process by {CAUSES[does]}\n") == 1
     assert f"  --> step {HARM}, rank 0 of the " in done.stderr
     assert "`isolate = true`" in done.stderr
     if transport == "in-situ":
@@ -164,7 +167,7 @@ def test_a_run_that_dies_in_an_analysis_names_it_and_goes_on_from_its_checkpoint
         expect_the_state_of_an_undisturbed_run(place, out)
 
 
-@pytest.mark.parametrize("does", ["kill", "_exit"])
+@pytest.mark.parametrize("does", ["kill", *slow("_exit")])
 def test_where_nothing_can_be_said_the_launcher_knows_what_was_under_way(place: Path, does: str) -> None:
     (place / f"{does}.toml").write_text(CONFIG + task("bad", does, "every = 1", f"from = {HARM}", "rank = 1"))
 
@@ -195,7 +198,7 @@ def test_an_analysis_that_does_not_end_ends_the_run_at_the_time_out(
     expect_the_restart_to_be_whole(place, does)
 
 
-DEADLINE_S = 2
+DEADLINE_S = 1
 LATE = f"its job was ended after {DEADLINE_S} s, its `deadline`"
 KILLED = {
     "exit": "ended its process by `exit`",
@@ -210,7 +213,8 @@ KILLED = {
     "eat": "not enough memory",
     "throw": "no halo in sight",
 }
-FEW = ("abort", "loop", "throw")  # what ends itself, what is ended, and what goes on
+EACH_WAY = ("_exit", "crash", "loop", "scribble", "eat", "throw")
+FEW = ("crash", "loop", "throw")  # what ends itself, what is ended, and what goes on
 
 
 def in_memory() -> set[str]:
@@ -245,7 +249,7 @@ def jobs_alive() -> list[int]:
 @pytest.mark.usefixtures("nothing_is_left")
 @pytest.mark.parametrize(
     ("transport", "harms"),
-    [("in-situ", [*KILLED]), ("async", FEW), pytest.param("async", [*KILLED], marks=pytest.mark.slow)],
+    [("in-situ", EACH_WAY), ("async", FEW), *slow(("in-situ", [*KILLED]), ("async", [*KILLED]))],
 )
 def test_a_job_of_its_own_can_do_the_run_no_harm(place: Path, transport: str, harms: Sequence[str]) -> None:
     out = f"isolated_{transport}_{len(harms)}"
@@ -259,7 +263,7 @@ def test_a_job_of_its_own_can_do_the_run_no_harm(place: Path, transport: str, ha
     done = run(place, out, "".join(tasks))
 
     assert done.returncode == 1, done.stderr
-    assert "1 of 1 results of `bad_abort` (the analysis failed 1 time)" in done.stderr
+    assert "1 of 1 results of `bad_crash` (the analysis failed 1 time)" in done.stderr
     told = failures(place, out)
     assert set(told) == {f"bad_{does}" for does in harms}
     for does in harms:
@@ -290,7 +294,8 @@ def test_tasks_that_the_simulation_waits_for_have_the_queue_one_after_another(pl
 def test_warnings_of_jobs_with_other_consequences_are_all_told(place: Path) -> None:
     lines = ("every = 1", "isolate = true", f"from = {HARM}")
 
-    done = run(place, "warnings", task("none", "nan", *lines) + task("thrown", "throw", *lines))
+    tasks = task("none", "nan", *lines) + task("thrown", "throw", *lines)
+    done = run(place, "warnings", tasks, "--set", f"run.max_steps={HARM}")
 
     assert "task `none`, step 2: the analysis found NaN" in done.stderr
     assert "task `thrown`, step 2: the analysis failed: no halo in sight" in done.stderr

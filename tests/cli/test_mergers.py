@@ -80,7 +80,7 @@ def test_a_restart_in_the_middle_on_other_ranks_and_in_transit_gives_the_same_re
     in_transit = ("--set", "coupling.sidecars=1", "--set", "task.halos.transport=in-transit")
 
     cut = program(place, 2, "box.toml", "--quiet", "--out", "cut", "--set", f"run.max_steps={steps[3] + 1}")
-    went_on = command(place, "run", "box.toml", "-n", 3, "--out", "cut", "--restart", *in_transit)
+    went_on = program(place, 3, "box.toml", "--quiet", "--out", "cut", "--restart", *in_transit)
 
     assert (cut.returncode, went_on.returncode) == (0, 0), cut.stderr + went_on.stderr
     first, second = sidestream.open(place / "o"), sidestream.open(place / "cut")

@@ -54,7 +54,7 @@ class Recorded:
     promise: Promise
 
 
-@pytest.fixture(scope="module", params=formats("sidestream", "raw", "files"))
+@pytest.fixture(scope="module", params=formats("sidestream", "files"))
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     folder = tmp_path_factory.mktemp("power")
     subject = Subject(request.param, CONFIG.replace("FORMAT", request.param), 1, RANKS[request.param])

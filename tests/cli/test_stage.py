@@ -133,22 +133,33 @@ def killed_before_commit(out: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def killed(cluster: Cluster, request: pytest.FixtureRequest) -> Killed:
-    """Of three ranks, each on a node of its own."""
-    out = "killed_" + "".join(c for c in request.node.name if c.isalnum())[-20:]
+@pytest.fixture(scope="module")
+def left(cluster: Cluster) -> Path:
+    """What such a run of three ranks, each on a node of its own, has left in the folders `killed` and of the nodes."""
     for node in "abc":
         shutil.rmtree(cluster.disk(node), ignore_errors=True)
 
-    done = cluster.run(out, "abc", *STAGED, layer=killed_before_commit(out))
+    done = cluster.run("killed", "abc", *STAGED, layer=killed_before_commit("killed"))
 
     assert done.returncode != 0
-    run = cluster.folder / out
+    kept = cluster.folder / "kept"
+    for path in (cluster.folder / "killed", *map(cluster.disk, "abc")):
+        shutil.move(path, kept / path.name)
+    return kept
+
+
+@pytest.fixture
+def killed(cluster: Cluster, left: Path) -> Killed:
+    """All that is left, anew."""
+    for path in left.iterdir():
+        shutil.rmtree(cluster.folder / path.name, ignore_errors=True)
+        shutil.copytree(path, cluster.folder / path.name)
+    run = cluster.folder / "killed"
     [committed] = checkpoints(run)
     [note] = run.glob("pending/*.staged")
     assert note.stem > committed.name
     assert {"copy-00002.raw", "part-00000.raw"} <= {path.name for path in cluster.staged("a")}
-    return Killed(out, run, committed, note.stem)
+    return Killed(run.name, run, committed, note.stem)
 
 
 def test_a_run_that_stages_writes_the_same_files(cluster: Cluster) -> None:

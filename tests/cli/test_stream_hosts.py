@@ -122,7 +122,7 @@ def attach_words(ranks: int, *rest: object, between: Sequence[object] = ()) -> l
 
 def test_only_gateways_need_a_route_to_the_other_job(island_layer: Path, tmp_path: Path) -> None:
     write(tmp_path, BOX, SLICES, OPEN, "wait_for = 1\ngateways = 1\n")
-    expected = expected_results(tmp_path)
+    expected = expected_results(tmp_path, BOX)
     with two_hosts("1gbit") as link, island(link) as nowhere:
         layer = ["-x", f"LD_PRELOAD={island_layer}", "-x", f"ISLAND={nowhere}"]
         with (
@@ -236,7 +236,7 @@ def box(cells: int, steps: int) -> str:
     "seconds", [4, pytest.param(14, marks=pytest.mark.slow)]
 )  # connections outlive the shorter one
 def test_a_link_that_is_cut_and_healed_loses_nothing(seconds: int, tmp_path: Path) -> None:
-    write(tmp_path, box(48, 12), LIVE, STORED, OPEN, "wait_for = 1\n")
+    write(tmp_path, box(48, 7), LIVE, STORED, OPEN, "wait_for = 1\n")
     with (
         two_hosts("20mbit") as link,  # a third of a second for a step
         on(link, READER, tmp_path, reading(tmp_path, "got")) as reader,
@@ -250,13 +250,13 @@ def test_a_link_that_is_cut_and_healed_loses_nothing(seconds: int, tmp_path: Pat
         heal(link)
         assert run.wait(120) == 0, run.stdout.read()
         assert reader.wait(60) == 0
-    expect_all_steps(tmp_path, "got", 12)
+    expect_all_steps(tmp_path, "got", 7)
 
 
 def test_a_reader_that_vanishes_behind_a_cut_link_is_let_go(tmp_path: Path) -> None:
     """Nobody tells the run that the connections are gone: they stay half open."""
     queue = '[coupling]\nqueue = "250000 B"\n'  # two steps, so that the run waits for the one that is gone
-    write(tmp_path, box(24, 40), LIVE, STORED, queue, OPEN, 'wait_for = 2\ntimeout = "3 s"\n')
+    write(tmp_path, box(24, 16), LIVE, STORED, queue, OPEN, 'wait_for = 2\ntimeout = "3 s"\n')
     with (
         two_hosts("20mbit") as link,
         on(link, READER, tmp_path, reading(tmp_path, "gone")) as victim,
@@ -272,12 +272,12 @@ def test_a_reader_that_vanishes_behind_a_cut_link_is_let_go(tmp_path: Path) -> N
         assert other.wait(60) == 0
     left = events(tmp_path, "stream_leave")[0]
     assert "silent" in left["reason"]
-    expect_all_steps(tmp_path, "stays", 40)
+    expect_all_steps(tmp_path, "stays", 16)
 
 
 def test_a_reader_whose_buffers_are_full_keeps_nobody_waiting_and_goes_on_later(tmp_path: Path) -> None:
     queue = '[coupling]\nqueue = "64 MiB"\n'  # all steps
-    write(tmp_path, box(48, 6), LIVE, STORED, queue, OPEN, "wait_for = 2\n")
+    write(tmp_path, box(48, 4), LIVE, STORED, queue, OPEN, "wait_for = 2\n")
     with two_hosts("20mbit") as link:
         for host, buffer in ((RUN, "tcp_wmem"), (READER, "tcp_rmem")):
             small = f"echo 4096 16384 32768 > /proc/sys/net/ipv4/{buffer}"
@@ -290,15 +290,15 @@ def test_a_reader_whose_buffers_are_full_keeps_nobody_waiting_and_goes_on_later(
             wait_for_step(slow, 1)
             time.sleep(0.1)  # in the middle of the next step
             slow.send_signal(signal.SIGSTOP)
-            wait_for_step(quick, 6)
+            wait_for_step(quick, 4)
             time.sleep(1)
             assert bytes_stuck(link) > 10000
             slow.send_signal(signal.SIGCONT)
             assert run.wait(120) == 0, run.stdout.read()
             assert quick.wait(60) == 0
             assert slow.wait(60) == 0
-    expect_all_steps(tmp_path, "quick", 6, "pressure")
-    expect_all_steps(tmp_path, "slow", 6)
+    expect_all_steps(tmp_path, "quick", 4, "pressure")
+    expect_all_steps(tmp_path, "slow", 4)
 
 
 def bytes_stuck(link: ShapedLink) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -138,34 +141,38 @@ FLOWS = {
 }
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "slender")) for name in FLOWS]
-)
-def flow(request: pytest.FixtureRequest) -> Flow:
-    return FLOWS[request.param]
-
-
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, flow: Flow) -> sidestream.Run:
-    """Twenty steps, on two ranks, with checkpoints of all bits after ten."""
-    return run(tmp_path_factory.mktemp("whole"), "whole", 2, flow.config(20, output()))
+def whole_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Flow], sidestream.Run]:
+    """Twenty steps of a flow, on two ranks, with checkpoints of all bits after ten."""
+
+    @cache
+    def made(flow: Flow) -> sidestream.Run:
+        return run(tmp_path_factory.mktemp("whole"), "whole", 2, flow.config(20, output()))
+
+    return made
 
 
-# Each form and each precision; what is left out and rounded as well in the slow tests.
+# Each form and each precision of one flow, and of the others what their waves are stored as; the rest is slow.
 FORMS = [
-    ("", "double"),
-    ("", "single"),
-    ("kept", "double"),
-    ("two-components", "double"),
-    pytest.param("kept", "single", marks=pytest.mark.slow),
-    pytest.param("two-components", "single", marks=pytest.mark.slow),
+    ("cuboid", "", "double"),
+    ("cuboid", "", "single"),
+    ("cuboid", "two-components", "double"),
+    ("ellipsoid", "kept", "double"),
+    ("ellipsoid", "two-components", "double"),
+    ("plane", "", "double"),
+    ("plane", "two-components", "double"),
+]
+MORE_FORMS = [
+    case for case in product(FLOWS, ("", "kept", "two-components"), ("double", "single")) if case not in FORMS
 ]
 
 
-@pytest.mark.parametrize(("form", "precision"), FORMS)
+@pytest.mark.parametrize(("name", "form", "precision"), [*FORMS, *slow(*MORE_FORMS)])
 def test_a_run_goes_on_from_every_form_of_its_state(
-    tmp_path: Path, flow: Flow, whole: sidestream.Run, form: str, precision: str
+    tmp_path: Path, whole_of: Callable[[Flow], sidestream.Run], name: str, form: str, precision: str
 ) -> None:
+    flow = FLOWS[name]
+    whole = whole_of(flow)
     parts = run(tmp_path, "parts", 3, flow.config(10, output(form, precision)))
     written = state(parts, flow)
     assert difference(written, state(whole, flow, 0)) <= (
@@ -183,7 +190,12 @@ def test_a_run_goes_on_from_every_form_of_its_state(
     np.testing.assert_allclose(found[:3, 0, 0, 0], [0.3, -0.2, 0.7], rtol=ROUNDING[precision])
 
 
-def test_two_components_are_those_of_the_whole(tmp_path: Path, flow: Flow, whole: sidestream.Run) -> None:
+@pytest.mark.parametrize("name", ["ellipsoid", *slow("cuboid", "plane", "slender")])
+def test_two_components_are_those_of_the_whole(
+    tmp_path: Path, whole_of: Callable[[Flow], sidestream.Run], name: str
+) -> None:
+    flow = FLOWS[name]
+    whole = whole_of(flow)
     for ranks in (1, 4):
         two = run(tmp_path, f"on{ranks}", ranks, flow.config(10, output("two-components")))
         assert difference(state(two, flow), state(whole, flow, 0)) < ROUNDING["double"]
@@ -207,24 +219,27 @@ def test_a_run_with_other_cells_begins_with_the_waves_that_both_have(tmp_path: P
         np.testing.assert_allclose(after.reshape(4, -1), wanted, atol=1e-15 * np.abs(wanted).max() * 10)
 
 
-def test_ranks_share_data_files_in_turn(tmp_path: Path) -> None:
-    flow = Flow()
-    whole = run(tmp_path, "whole", 1, flow.config(12, output(every=2)))
-    names = {}
-    for ranks_per_file in (0, 1, 2, 3, 9):
-        name = f"share{ranks_per_file}"
-        more = f'format = "files", files = 1, ranks_per_file = {ranks_per_file}'
-        shared = run(tmp_path, name, 4, flow.config(10, output(more=more)))
-        np.testing.assert_array_equal(state(shared, flow), state(whole, flow, -2))
-        run(tmp_path, name, 3, flow.config(12, output(every=12)), "--restart")
-        np.testing.assert_array_equal(state(shared, flow), state(whole, flow))
-        folder = next(shared.folder.glob("chk*.files"))
-        names[ranks_per_file] = sorted(str(p.relative_to(folder)) for p in folder.glob("data*/*"))
+@pytest.fixture(scope="module")
+def unshared(tmp_path_factory: pytest.TempPathFactory) -> sidestream.Run:
+    return run(tmp_path_factory.mktemp("unshared"), "whole", 1, Flow().config(6, output(every=2)))
 
-    assert names[1] == [f"data_00{r // 2}/rank_00000{r}" for r in range(4)]
-    assert names[0] == names[2] == ["data_000/rank_000000", "data_000/rank_000002"]
-    assert names[3] == ["data_000/rank_000000", "data_000/rank_000003"]
-    assert names[9] == ["data_000/rank_000000"]
+
+ONE_EACH = [f"data_00{rank // 2}/rank_00000{rank}" for rank in range(4)]
+OF_TWO, OF_THREE = (["data_000/rank_000000", f"data_000/rank_00000{second}"] for second in (2, 3))
+OF_ALL = ["data_000/rank_000000"]
+SHARES = {1: ONE_EACH, 3: OF_THREE, 0: OF_TWO, 2: OF_TWO, 9: OF_ALL}
+
+
+@pytest.mark.parametrize("ranks_per_file", [1, 3, *slow(0, 2, 9)])
+def test_ranks_share_data_files_in_turn(ranks_per_file: int, unshared: sidestream.Run, tmp_path: Path) -> None:
+    flow = Flow()
+    more = f'format = "files", files = 1, ranks_per_file = {ranks_per_file}'
+    shared = run(tmp_path, "shared", 4, flow.config(4, output(more=more, every=4)))
+    np.testing.assert_array_equal(state(shared, flow), state(unshared, flow, -2))
+    run(tmp_path, "shared", 3, flow.config(6, output(every=6)), "--restart")
+    np.testing.assert_array_equal(state(shared, flow), state(unshared, flow))
+    folder = next(shared.folder.glob("chk*.files"))
+    assert sorted(str(path.relative_to(folder)) for path in folder.glob("data*/*")) == SHARES[ranks_per_file]
 
 
 @pytest.mark.parametrize("form", ["two-components", *slow("")])
@@ -268,7 +283,7 @@ def test_bytes_are_those_of_the_docs(tmp_path: Path) -> None:
             text = text.replace("[scalar.dye]\nmean_gradient = [0.0, 1.0, 0.0]\n", "").replace(
                 "block = 8", "block = 32"
             )
-            one = run(tmp_path, f"{dealiasing}_{form}_{precision}", 2, text)
+            one = run(tmp_path, f"{dealiasing}_{form}_{precision}", 1, text)
             sizes[dealiasing, form, precision] = size(next(one.folder.glob("chk*"))) / (24 * cells**3)
     for dealiasing, whole, kept in (("two-thirds", 0.313, 0.313), ("phase-shift", 0.86, 0.45)):
         of = {key[1:]: value for key, value in sizes.items() if key[0] == dealiasing}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,15 +34,22 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
+# The fake program in place of the real one, by the Python of the tests: another may be a script that looks for one.
+WITH_FAKE = {
+    "SIDESTREAM_RUN": str(FAKE),
+    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+}
+
+
 def environment(**extra: str) -> dict[str, str]:
-    """With the fake program in place of the real one."""
-    return os.environ | {"NO_COLOR": "1", "SIDESTREAM_RUN": str(FAKE)} | extra
+    """For a process that a test starts by itself."""
+    return os.environ | {"NO_COLOR": "1"} | WITH_FAKE | extra
 
 
 @pytest.fixture
 def sidestream(tmp_path: Path) -> CommandLine:
     """Runs the command line in an empty folder, with the fake program behind it."""
-    return partial(command, tmp_path, SIDESTREAM_RUN=str(FAKE))
+    return partial(command, tmp_path, **WITH_FAKE)
 
 
 @pytest.fixture

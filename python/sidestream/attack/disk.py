@@ -93,6 +93,7 @@ class Disk:
         for change in self.changes:
             if not change.names:
                 self._written.setdefault(change.home, []).append(change)
+        self._numbers = {file: frozenset(change.number for change in made) for file, made in self._written.items()}
         self._find_when_durable()
 
     def without(self, sync: Sync) -> Disk:
@@ -138,7 +139,7 @@ class Disk:
 
     def state(self, applied: Applied) -> State:
         """The folder with these changes made and the others not."""
-        return State(applied, self._named, self._written, self._live.keys())
+        return State(applied, self._named, self._written, self._numbers, self._live.keys())
 
     def _loose(self, moment: int) -> list[list[Change]]:
         """The changes that may be lost then, call by call."""
@@ -236,6 +237,7 @@ class State:
         applied: those that are there.
         named: all changes of names there are, in their order.
         written: all others of each file.
+        numbers: those of them.
         folders: the numbers of what is a folder.
     """
 
@@ -244,9 +246,10 @@ class State:
         applied: Applied,
         named: Sequence[Change],
         written: Mapping[int, Sequence[Change]],
+        numbers: Mapping[int, Applied],
         folders: Set[int],
     ) -> None:
-        self._applied, self._written, self._folders = applied, written, folders
+        self._applied, self._written, self._numbers, self._folders = applied, written, numbers, folders
         self._names: dict[int, dict[str, int]] = {}
         for change in named:
             if change.number in applied:
@@ -282,7 +285,7 @@ class State:
     def _signature(self, thing: int) -> object:
         if thing in self._folders:
             return tuple((name, self._signature(named)) for name, named in sorted(self._names.get(thing, {}).items()))
-        return thing, tuple(change.number for change in self._changes_of(thing))
+        return thing, self._applied & self._numbers.get(thing, frozenset())
 
     def _write(self, thing: int, target: Path) -> None:
         if thing in self._folders:

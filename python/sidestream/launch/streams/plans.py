@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from .pairs import ROWS, Pair
@@ -40,6 +41,7 @@ class Load:
     moved_bytes: int  # that go to other readers afterwards
 
 
+@cache
 def loads(pair: Pair, technique: str) -> list[Load]:
     """What each reader takes from the ranks of the run."""
     slices, boxes = _slices(pair), reader_boxes(pair)
