@@ -8,24 +8,20 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "couple/stream/meeting_point.hpp"
-#include "sidestream/core/config_path.hpp"
-#include "sidestream/stream/keys.hpp"
+#include "couple/stream/stream_config.hpp"
 
 namespace sidestream::couple {
 
 namespace {
 
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
-constexpr double least_deadline_s = 1e-3, least_stream_timeout_s = 2.0;
+constexpr double least_deadline_s = 1e-3;
 
 using Transports = core::Registry<TransportEntry>;
 
@@ -84,29 +80,6 @@ core::Table<CouplingTable> coupling_table() {
       .parsed("compress", &CouplingTable::compression, core::Compression(),
               std::function<core::Compression(const core::Node&)>(core::read_compression))
       .doc("how the snapshots of `file` are compressed, as `compress` of a plot file");
-  return table;
-}
-
-core::Table<StreamConfig> stream_table() {
-  core::Table<StreamConfig> table("How other jobs reach what is published for them");
-  table.option("listen", &StreamConfig::listen, "local")
-      .doc(
-          "where readers come to: local, for jobs of the same user on the same node, or tcp://HOST:PORT, where `*` as "
-          "host is every interface, and as port any that is free");
-  table.option("keys", &StreamConfig::keys, "")
-      .doc(
-          "folder of keys (`sidestream keys`): who has none of them is refused, and all that travels is encrypted; "
-          "needed where other machines reach the address, unless it is \"none\"");
-  table.option("timeout", &StreamConfig::timeout_s, 30.0)
-      .in(core::wall_time_units())
-      .at_least(least_stream_timeout_s)
-      .doc("longest time without a sign of a reader, after which it is let go");
-  table.option("gateways", &StreamConfig::gateways, 0)
-      .at_least(0)
-      .doc("ranks that talk with readers, to which the others bring their cells; 0: all do");
-  table.option("wait_for", &StreamConfig::wait_for, 0)
-      .at_least(0)
-      .doc("readers without which the run does not publish its first step; it waits for them");
   return table;
 }
 
@@ -237,46 +210,6 @@ void check_when_full(const CouplingConfig& config, const core::Node& coupling) {
       core::reject(*coupling.find("when_full"),
                    fmt::format("the task `{}` compares with the moment before and cannot change sides", task.name),
                    "use `when_full = \"block\"` or \"drop-newest\", or set the task's transport to \"in-situ\"");
-}
-
-constexpr const char* no_keys = "none";
-
-// "tcp://HOST:PORT", where * stands for any port.
-bool is_address_to_listen_at(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (!address.starts_with("tcp://") || colon <= std::string_view("tcp://").size()) return false;
-  const std::string_view port = std::string_view(address).substr(colon + 1);
-  int number = 0;
-  const auto [end, problem] = std::from_chars(port.data(), port.data() + port.size(), number);
-  const bool is_number = !port.empty() && problem == std::errc() && end == port.data() + port.size();
-  return port == "*" || (is_number && number >= 0 && number <= 65535);
-}
-
-// Whoever can reach the run from another machine is asked who he is, unless the user says that he need not be.
-StreamConfig read_stream(const core::Node& node, core::Node* resolved) {
-  StreamConfig config = stream_table().read(node, resolved);
-  const core::Node* const listen = node.find("listen");
-  const bool is_local_socket = config.listen == "local";
-  if (!is_local_socket && !is_address_to_listen_at(config.listen))
-    core::reject(
-        *listen, fmt::format("\"{}\" is no address", config.listen),
-        "listen = \"local\", or \"tcp://HOST:PORT\", such as \"tcp://*:5555\", with a port of 0 to 65535 or *");
-  const core::Node* const keys = node.find("keys");
-  if (!config.keys.empty() && config.keys != no_keys) {
-    if (is_local_socket)
-      core::reject(*keys, "a local stream has no keys: nobody else can reach it", "leave the key out");
-    config.keys = core::path_of(*keys);
-    try {
-      stream::KeyFolder(config.keys).allowed();
-    } catch (const core::Error& error) {
-      core::reject(*keys, error.message() + " (" + error.where() + ")", error.hint());
-    }
-  }
-  if (!is_local_socket && config.keys.empty() && !is_local(config.listen))
-    core::reject(*listen, "other machines reach this address, and anybody there could read the run",
-                 "make keys with `sidestream keys` and name their folder, keys = \"...\"; keys = \"none\" lets "
-                 "everybody in");
-  return config;
 }
 
 // A stream that nobody's analysis defines has readers that bring their own.
@@ -506,9 +439,6 @@ void check_tasks(const CouplingConfig& config, const Expected& expected) {
 
 std::vector<core::Option> coupling_options() {
   return coupling_table().options();
-}
-std::vector<core::Option> stream_options() {
-  return stream_table().options();
 }
 std::vector<core::Option> task_options() {
   return task_table({}).options();

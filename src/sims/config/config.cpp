@@ -13,6 +13,7 @@
 #include "sidestream/sims/run.hpp"
 #include "sims/checks/task_files.hpp"
 #include "sims/config/file_sizes.hpp"
+#include "sims/config/output_keys.hpp"
 #include "sims/config/output_kinds.hpp"
 #include "sims/config/stripe_options.hpp"
 #include "sims/quantities/common_quantities.hpp"
@@ -20,8 +21,6 @@
 namespace sidestream::sims {
 
 namespace {
-
-constexpr const char* carried_by = "in-transit";
 
 struct RunKeys {
   std::optional<std::int64_t> max_steps;
@@ -46,96 +45,6 @@ core::Table<RunKeys> run_table() {
       .doc(
           "file of what `exchange = \"tuned\"` finds; empty: SIDESTREAM_WISDOM, else in the user's folder for caches; "
           "\"none\": none");
-  return table;
-}
-
-struct Output : couple::TriggerKeys {
-  std::string transport, stage, format, grid, method, precision, particle_precision,
-      on_failure;  // `grid`: `state` of a checkpoint
-  std::vector<std::string> variables, species, particle_numbers;
-  core::Compression compression;
-  double particle_share = 1.0;
-  std::int32_t keep = 0, files = 0, ranks_per_file = 1, aggregators = 0, stripes = 0;
-  double stripe_bytes = 0.0;
-  bool is_asynchronous = false;
-};
-
-std::vector<std::string> formats_for(const OutputKind& kind) {
-  std::vector<std::string> names;
-  for (const io::Format& format : io::formats())
-    if (kind.fits(format)) names.push_back(format.name);
-  return names;
-}
-
-// `precision`: of the state.
-core::Table<Output> output_table(const OutputKind& kind, const couple::TimeKeeping& times, io::Precision precision,
-                                 const std::string& checkpoint_format = usual_checkpoint_format(true)) {
-  const bool is_plotfile = kind.has_fields && !kind.is_checkpoint;
-  const io::WriteOptions standard;
-  std::vector<std::string> methods = io::write_methods().names();
-  methods.insert(methods.begin(), "automatic");
-  core::Table<Output> table("When and how a kind of file is written");
-  table.option("format", &Output::format, is_plotfile ? "nyx" : checkpoint_format)
-      .one_of(formats_for(kind))
-      .doc("format of the file");
-  couple::add_trigger_options(table, times);
-  table.option("method", &Output::method, "automatic")
-      .one_of(methods)
-      .doc("how the data reach the disk, in formats that leave a choice");
-  table.option("aggregators", &Output::aggregators, standard.aggregators)
-      .at_least(0)
-      .doc("ranks that write in aggregated methods; 0: chosen");
-  add_stripe_options(table, &Output::stripes, &Output::stripe_bytes);
-  table.option("files", &Output::files, standard.files)
-      .at_least(0)
-      .doc(
-          "in formats of many files: so many are written at the same time, 0: 128; in those of one HDF5 file: so many "
-          "parts of it, at most one a rank");
-  table.option("ranks_per_file", &Output::ranks_per_file, standard.ranks_per_file)
-      .at_least(0)
-      .doc("in the format `files`: so many write to a data file, in turn; 0: a row of a square of them");
-  table.option("transport", &Output::transport, "in-situ")
-      .one_of({"in-situ", carried_by})
-      .doc("who writes it: in-situ: the ranks that compute; in-transit: sidecars, while the simulation goes on");
-  table.option("stage", &Output::stage, "")
-      .doc(
-          "folder on a disk of each node, such as \"/local\" or \"$TMPDIR\", where the file is written first, with a "
-          "copy on another node, and from there behind the running simulation; empty: none");
-  table.option("asynchronous", &Output::is_asynchronous, false).doc("write a copy behind the running simulation");
-  table.option("on_failure", &Output::on_failure, "continue")
-      .one_of({"continue", "stop"})
-      .doc("what the run does when the file cannot be written");
-  if (kind.has_fields) {
-    const bool is_single = kind.is_checkpoint && precision == io::Precision::single_precision;
-    table.option("precision", &Output::precision, is_single ? "single" : "double")
-        .one_of({"double", "single"})
-        .doc("of the fields");
-    table
-        .parsed("compress", &Output::compression, core::Compression(),
-                std::function<core::Compression(const core::Node&)>(core::read_compression))
-        .doc(
-            "\"zstd\", without loss; \"zfp 1e-3\", no cell off by more, in the unit of the quantity, or \"zfp 1e-3 "
-            "relative\" to its largest magnitude; or a table { QUANTITY = ..., \"*\" = ... }");
-  }
-  if (kind.is_checkpoint) {
-    table.option("keep", &Output::keep, 2).at_least(0).doc("newest checkpoints that stay; 0: all");
-    table.option("state", &Output::grid, "").doc("form of the state that is written; empty: to the bit");
-    return table;
-  }
-  if (is_plotfile) {
-    table.option("grid", &Output::grid, "").doc("grid of the simulation that is written; empty: the one of its state");
-    table.option("variables", &Output::variables, {})
-        .doc("quantities to write; empty: what readers of the format look for, or all where there is none of it");
-  }
-  table.option("species", &Output::species, {}).doc("species of particles to write; empty: all");
-  table.option("particle_share", &Output::particle_share, 1.0)
-      .range(0.0, 1.0)
-      .doc("so many of the particles, always the same ones; 0: none");
-  table.option("particle_numbers", &Output::particle_numbers, {})
-      .doc("what to write of them beside id and position; empty: all there is");
-  table.option("particle_precision", &Output::particle_precision, "single")
-      .one_of({"double", "single"})
-      .doc("of their positions and numbers");
   return table;
 }
 
@@ -173,7 +82,8 @@ void check_method(const core::Node& node, const io::Format& format, const std::s
 }
 
 // Keys that are not as they are by default and change nothing.
-void check_write_keys(const core::Node& node, const OutputKind& kind, const io::Format& format, const Output& output) {
+void check_write_keys(const core::Node& node, const OutputKind& kind, const io::Format& format,
+                      const OutputKeys& output) {
   const io::WriteOptions standard;
   struct Key {
     const char* name;
@@ -195,7 +105,7 @@ void check_write_keys(const core::Node& node, const OutputKind& kind, const io::
   }
 }
 
-void check_particles(const core::Node& node, const OutputKind& kind, const Output& output, const RunConfig& run) {
+void check_particles(const core::Node& node, const OutputKind& kind, const OutputKeys& output, const RunConfig& run) {
   const io::Format& format = io::formats().named(output.format);
   const std::vector<couple::ExpectedSpecies> known = run.plan->species(output.grid);
   const std::string where = output.grid.empty() ? "this simulation" : fmt::format("the grid `{}`", output.grid);
@@ -266,7 +176,7 @@ void check_form(const core::Node& node, const std::string& form, const mesh::Gri
 }
 
 // There is one way of writing a file behind the simulation.
-void check_behind(const core::Node& node, const Output& output) {
+void check_behind(const core::Node& node, const OutputKeys& output) {
   const std::string hint = "leave the key out";
   if (output.transport == carried_by && output.is_asynchronous)
     core::reject(*node.find("asynchronous"), "a file that sidecars write is written behind the simulation anyway",
@@ -284,10 +194,10 @@ void check_behind(const core::Node& node, const Output& output) {
 
 OutputConfig read_output(const core::Node* node, const OutputKind& kind, RunConfig& run, core::Node& resolved) {
   const couple::TimeKeeping& times = run.coupling.times;
-  core::Table<Output> table =
+  core::Table<OutputKeys> table =
       output_table(kind, times, run.plan->precision(), usual_checkpoint_format(run.plan->has_equal_blocks()));
   table.ignore("write");
-  const Output output = table.read(*node, &resolved);
+  const OutputKeys output = table.read(*node, &resolved);
   couple::When when = couple::read_when(*node, output, fmt::format("`{}`", node->key()), times);
   const mesh::Grids grids = run.grids();
   couple::check_conditions(when, mesh::names_of(grids.at("").quantities), times.has_redshift);

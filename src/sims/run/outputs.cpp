@@ -32,10 +32,6 @@ std::int64_t bytes_of(const std::filesystem::path& path) try {
   return 0;
 }
 
-std::string kind_of(const std::string& what) {
-  return what == "checkpoint" ? "checkpoints" : "plot files";
-}
-
 }  // namespace
 
 Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::Session& session,
@@ -177,7 +173,7 @@ void Outputs::put_off(std::int64_t step) {
 }
 
 void Outputs::write(Output output, Simulation& simulation, io::FileChoice choice) {
-  const std::string kind = kind_of(output.what);
+  const std::string kind = output.kind();
   const core::Stopwatch watch;
   report_written(true);
   output.wait_s = watch.seconds();
@@ -274,73 +270,8 @@ void Outputs::take_loss(Commit loss) {
   report_failure(output, problem, stops);
 }
 
-// Returns whether it is staged. Where a disk of a node is full, the file is written where all see it, at once.
-bool Outputs::stage(Output& output, const mesh::Snapshot& snapshot, io::FileChoice choice) {
-  const core::Bill::Part part = bill_.part("staging", kind_of(output.what));
-  const core::Stopwatch watch;
-  const io::Stage& stage = staging_.of(*output.config);
-  try {
-    output.staged = stage.write(std::filesystem::path(output.path).filename().string(),
-                                io::carried_content(compute_, snapshot, choice));
-  } catch (const core::Error& error) {
-    session_.log().write("stage_failed", {{"step", output.step}, {"path", output.path}, {"message", error.what()}});
-    say_(fmt::format("the {} could not be staged and is written at once\n{}", output.what, error.what()));
-    return false;
-  }
-  output.copy_s = watch.seconds();
-  output.is_asynchronous = true;
-  output.told = std::make_shared<std::string>();
-  writer_.start([&stage, set = *output.staged, choice = std::move(choice), path = output.path,
-                 told = output.told](const comm::Communicator& comm) {
-    const io::CarriedContent content = stage.open(comm, set, [&](const std::string& text) { *told += text; });
-    return io::write_of_run(comm, choice.kind, path,
-                            [&](const std::string& place) { return io::write_carried(comm, content, choice, place); });
-  });
-  if (output.what == "checkpoint") {
-    pending_->output = output;
-    note_staged();
-  }
-  under_way_ = std::move(output);
-  return true;
-}
-
-void Outputs::leave_stage(const Output& output) {
-  if (!output.staged) return;
-  if (output.what == "checkpoint" && compute_.rank() == 0) io::remove_staged_note(output.path);
-  staging_.of(*output.config).remove(*output.staged);
-}
-
-// What counts stays until something newer does, though its file could not be written. The first rank knows whether.
-void Outputs::lose_staged(const Output& output, bool is_noted) {
-  if (!compute_.broadcast(is_noted)) return leave_stage(output);
-  leave_kept();
-  kept_ = output;
-  say_("what was staged of it stays on the disks of the nodes, and a restart writes it and begins with it");
-}
-
-void Outputs::leave_kept() {
-  if (kept_) leave_stage(*std::exchange(kept_, std::nullopt));
-}
-
 void Outputs::end() {
   if (!kept_) staging_.clear();
-}
-
-// Where results of before are there, a restart need not wait for the file. By the first rank.
-void Outputs::note_staged() {
-  const Output& output = pending_->output;
-  if (compute_.rank() != 0 || !output.staged || pending_->is_noted || !pending_->is_whole) return;
-  const couple::Session::Outlook before = session_.outlook(pending_->after);
-  if (!before.is_done || !before.are_written) return;
-  try {
-    io::write_staged_note(output.path,
-                          note_of(*output.config, *output.staged, nlohmann::json(physics_of(config_)).dump()));
-    pending_->is_noted = true;
-    session_.log().write("checkpoint_staged", {{"step", output.step}, {"path", output.path}});
-  } catch (const std::exception& error) {
-    if (std::exchange(pending_->is_note_problem_told, true)) return;
-    say_(fmt::format("a restart cannot begin with what is staged\n{}", error.what()));
-  }
 }
 
 // The configuration with what was steered.
@@ -355,7 +286,7 @@ std::string Outputs::resolved() const {
 // Tells of a file that was written in the background, with `wait` after waiting for it.
 void Outputs::report_written(bool wait) {
   if (!under_way_) return;
-  const core::Bill::Part part = bill_.part("waiting for the file under way", kind_of(under_way_->what));
+  const core::Bill::Part part = bill_.part("waiting for the file under way", under_way_->kind());
   const core::Stopwatch watch;
   const auto outcome = writer_.finish(wait);
   if (!outcome) return;

@@ -108,6 +108,8 @@ class Outputs {
     double copy_s = 0.0, wait_s = 0.0;
     std::optional<io::StagedSet> staged{};
     std::shared_ptr<std::string> told{};  // what was found while what is staged was read
+
+    std::string kind() const { return what == "checkpoint" ? "checkpoints" : "plot files"; }  // in bills
   };
   struct Pending {
     Output output;

@@ -25,6 +25,11 @@ struct Gas {
 /// A predicted face value below this share of the cell's own value is not believed.
 constexpr double least_share = 0.01;
 
+/// Whether a cell lost nearly all of its mass or energy in the update.
+[[gnu::always_inline]] inline bool is_healthy(double after, double before) {
+  return after > least_share * before;
+}
+
 [[gnu::always_inline]] inline double smaller(double a, double b) {
   return a < b ? a : b;
 }

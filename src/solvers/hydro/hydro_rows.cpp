@@ -5,6 +5,7 @@
 #include "sidestream/solvers/gas_components.hpp"
 #include "solvers/hydro/hydro_reconstruction.hpp"
 #include "solvers/hydro/hydro_riemann.hpp"
+#include "solvers/hydro/hydro_tracing.hpp"
 
 // Every loop here runs over a row of cells with unit stride and without a branch; the rows that go in and those that
 // come out never overlap, which `ivdep` tells the compiler.
@@ -24,11 +25,6 @@ constexpr double share_of_wide_shock = 1.0 / 16.0;
 /// Gas is at least this share as warm after a step as the coldest that was in the cell or came in: where the profile of
 /// the temperature has its minimum, what remains is colder than the mean.
 constexpr double share_of_coldest = 0.9;
-
-/// Whether a cell lost nearly all of its mass or energy in the update.
-[[gnu::always_inline]] inline bool is_healthy(double after, double before) {
-  return after > least_share * before;
-}
 
 /// Cells of the vectors that hold `cells` cells: loops over so many leave no rest to be done one by one.
 constexpr int whole_vectors(int cells) {
@@ -53,16 +49,27 @@ void compute_primitives_of(const RowContext context, int cells, ConstRows state,
   }
 }
 
-/// Averages of one variable over what each wave reaches on the way to the upper or lower face.
-struct Reach {
-  double minus, zero, plus;  // cell widths that the waves u - c, u, u + c cover
+/// Rows of one side of the faces, by what they mean to the faces.
+template <typename T>
+struct SideRowsOf {
+  SideRowsOf(RowsOf<T> rows, int axis)
+      : rho(rows[primitive_rho]),
+        u(rows[primitive_u + axis]),
+        v(rows[primitive_u + (axis + 1) % 3]),
+        w(rows[primitive_u + (axis + 2) % 3]),
+        p(rows[primitive_p]) {}
+  [[gnu::always_inline]] Side at(int i) const { return {rho[i], u[i], v[i], w[i], p[i]}; }
+  [[gnu::always_inline]] void set(int i, const Side& side) const {
+    rho[i] = side.rho;
+    u[i] = side.u;
+    v[i] = side.v;
+    w[i] = side.w;
+    p[i] = side.p;
+  }
+
+  T *rho, *u, *v, *w, *p;
 };
-[[gnu::always_inline]] inline Reach upper_reach(double u, double c, double dt_over_dx) {
-  return {larger(u - c, 0.0) * dt_over_dx, larger(u, 0.0) * dt_over_dx, larger(u + c, 0.0) * dt_over_dx};
-}
-[[gnu::always_inline]] inline Reach lower_reach(double u, double c, double dt_over_dx) {
-  return {larger(c - u, 0.0) * dt_over_dx, larger(-u, 0.0) * dt_over_dx, larger(-u - c, 0.0) * dt_over_dx};
-}
+using SideRows = SideRowsOf<const double>;
 
 template <bool flatten>
 void trace_of(int cells, int axis, double dt_over_dx, const Neighbors& primitive, const Neighbors& slope,
@@ -82,10 +89,7 @@ void trace_of(int cells, int axis, double dt_over_dx, const Neighbors& primitive
   const double *c_row = sound[sound_speed_c], *impedance = sound[sound_impedance],
                *inverse_impedance = sound[sound_inverse_impedance], *inverse_square = sound[sound_inverse_square];
   const double *strength_below = strength[0], *strength_here = strength[1], *strength_above = strength[2];
-  double *lower_rho = lower_face[primitive_rho], *lower_u = lower_face[normal], *lower_v = lower_face[first],
-         *lower_w = lower_face[second], *lower_p = lower_face[primitive_p];
-  double *upper_rho = upper_face[primitive_rho], *upper_u = upper_face[normal], *upper_v = upper_face[first],
-         *upper_w = upper_face[second], *upper_p = upper_face[primitive_p];
+  const SideRowsOf<double> lower(lower_face, axis), upper(upper_face, axis);
   const int whole = whole_vectors(cells);
 #pragma GCC ivdep
   for (int i = 0; i < whole; ++i) {
@@ -100,46 +104,10 @@ void trace_of(int cells, int axis, double dt_over_dx, const Neighbors& primitive
       };
       return parabola(at(averages[n]), at(slopes[n]), steepness);
     };
-    const Parabola rho_in = parabola_of(0), u_in = parabola_of(1), v_in = parabola_of(2), w_in = parabola_of(3),
-                   p_in = parabola_of(4);
-    const double c = c_row[i];
-
-    {  // Towards the upper face: the state that u + c brings is taken as reference, the other waves correct it.
-      const Reach reach = upper_reach(u_in.mean, c, dt_over_dx);
-      const double rho_ref = rho_in.right_average(reach.plus), u_ref = u_in.right_average(reach.plus),
-                   p_ref = p_in.right_average(reach.plus);
-      const double minus =
-          0.5 * ((p_ref - p_in.right_average(reach.minus)) - impedance[i] * (u_ref - u_in.right_average(reach.minus)));
-      const double zero =
-          (rho_ref - rho_in.right_average(reach.zero)) - (p_ref - p_in.right_average(reach.zero)) * inverse_square[i];
-      const double strength_minus = u_in.mean - c > 0.0 ? minus : 0.0, strength_zero = u_in.mean > 0.0 ? zero : 0.0;
-      const double rho_face = rho_ref - (strength_zero + strength_minus * inverse_square[i]);
-      const double p_face = p_ref - strength_minus;
-      const bool good = is_healthy(rho_face, rho_in.mean) & is_healthy(p_face, p_in.mean);
-      upper_rho[i] = good ? rho_face : rho_in.mean;
-      upper_u[i] = good ? u_ref + strength_minus * inverse_impedance[i] : u_in.mean;
-      upper_p[i] = good ? p_face : p_in.mean;
-      upper_v[i] = v_in.right_average(reach.zero);
-      upper_w[i] = w_in.right_average(reach.zero);
-    }
-    {  // Towards the lower face, mirrored.
-      const Reach reach = lower_reach(u_in.mean, c, dt_over_dx);
-      const double rho_ref = rho_in.left_average(reach.minus), u_ref = u_in.left_average(reach.minus),
-                   p_ref = p_in.left_average(reach.minus);
-      const double plus =
-          0.5 * ((p_ref - p_in.left_average(reach.plus)) + impedance[i] * (u_ref - u_in.left_average(reach.plus)));
-      const double zero =
-          (rho_ref - rho_in.left_average(reach.zero)) - (p_ref - p_in.left_average(reach.zero)) * inverse_square[i];
-      const double strength_plus = u_in.mean + c < 0.0 ? plus : 0.0, strength_zero = u_in.mean < 0.0 ? zero : 0.0;
-      const double rho_face = rho_ref - (strength_zero + strength_plus * inverse_square[i]);
-      const double p_face = p_ref - strength_plus;
-      const bool good = is_healthy(rho_face, rho_in.mean) & is_healthy(p_face, p_in.mean);
-      lower_rho[i] = good ? rho_face : rho_in.mean;
-      lower_u[i] = good ? u_ref - strength_plus * inverse_impedance[i] : u_in.mean;
-      lower_p[i] = good ? p_face : p_in.mean;
-      lower_v[i] = v_in.left_average(reach.zero);
-      lower_w[i] = w_in.left_average(reach.zero);
-    }
+    const CellProfile gas{parabola_of(0), parabola_of(1), parabola_of(2), parabola_of(3), parabola_of(4)};
+    const SoundWaves waves{c_row[i], impedance[i], inverse_impedance[i], inverse_square[i]};
+    upper.set(i, upper_side(gas, waves, dt_over_dx));
+    lower.set(i, lower_side(gas, waves, dt_over_dx));
   }
 }
 
@@ -174,19 +142,6 @@ void correct_by(int cells, const std::array<ConstRows, 2> states, const std::arr
     correct_side(states[1], i, loss, corrected[1]);
   }
 }
-
-/// Rows of one side of the faces, by what they mean to the faces.
-struct SideRows {
-  SideRows(ConstRows rows, int axis)
-      : rho(rows[primitive_rho]),
-        u(rows[primitive_u + axis]),
-        v(rows[primitive_u + (axis + 1) % 3]),
-        w(rows[primitive_u + (axis + 2) % 3]),
-        p(rows[primitive_p]) {}
-  [[gnu::always_inline]] Side at(int i) const { return {rho[i], u[i], v[i], w[i], p[i]}; }
-
-  const double *rho, *u, *v, *w, *p;
-};
 
 /// Where the fluxes go.
 struct FluxRows {

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
-#include <sstream>
 #include <utility>
 
 #include "couple/bill_event.hpp"
@@ -24,18 +21,17 @@
 #include "couple/queue/spill_file.hpp"
 #include "couple/stream/meeting_point.hpp"
 #include "couple/stream/run/broker.hpp"
-#include "couple/stream/run/socket_folder.hpp"
+#include "couple/stream/run/gateways.hpp"
+#include "couple/stream/run/opened_station.hpp"
 #include "couple/stream/run/station.hpp"
 #include "couple/stream/run/token_bucket.hpp"
-#include "couple/stream/shares.hpp"
 #include "couple/surroundings.hpp"
 #include "couple/waiting.hpp"
-#include "sidestream/comm/sparse_exchange.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/machine.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/couple/steering_desk.hpp"
 #include "sidestream/io/atomic_file.hpp"
-#include "sidestream/redistribute/redistribution.hpp"
 
 namespace sidestream::couple {
 
@@ -58,12 +54,6 @@ std::string run_of(const io::RunFolder& folder, const std::string& configuration
   } catch (const core::Error&) {  // nobody was there, or said anything of use
   }
   return stream::random_word();
-}
-
-std::string host_name() {
-  std::array<char, 256> name_of_host{};
-  ::gethostname(name_of_host.data(), name_of_host.size() - 1);
-  return name_of_host.data();
 }
 
 // Of those who steer the run.
@@ -100,13 +90,6 @@ class Stream : public Transport {
   };
 
   bool is_first() const { return group_.rank() == 0; }
-  stream::Security security() const;
-  // The addresses of a rank that gives cells.
-  struct Place {
-    std::string messages, plain;
-  };
-  std::vector<Place> open();
-  std::string address_of_blocks() const;
   Plan plan(const mesh::Snapshot& snapshot, const Orders& orders);
   Decision decide(const Plan& plan, std::int64_t bytes, std::int64_t step);
   bool send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<ParticleLabel> particles,
@@ -121,45 +104,40 @@ class Stream : public Transport {
   Orders publish_all(const mesh::Snapshot& snapshot, const Orders& orders);
   void wait_for_readers();
   void wait_for_readers_to(const std::function<bool()>& be_done);
-  bool has_gateways() const { return around_.config.stream.gateways > 0; }
-  void make_way_to_gateways();
-  Cargo brought_to_gateways(Cargo own, std::size_t fields);
-  std::vector<mesh::Layout> told(const std::vector<mesh::Layout>& levels) const;
 
   Surroundings& around_;
   comm::Communicator group_;
-  std::optional<SocketFolder> sockets_;
+  Gateways gateways_;
   std::unique_ptr<Broker> broker_;  // of the first rank
   TokenBucket refusals_told_{100.0, 0.1};
   std::atomic<std::int64_t> refusals_untold_{0};  // at this rank, since the start
-  std::unique_ptr<Station> station_;
+  OpenedStation opened_;
+  Station& station_;
   std::shared_ptr<SpillFile> spill_;
   BufferPool pool_;
   std::vector<mesh::Layout> levels_;  // of the last publish
   Route route_;
-  std::vector<std::int32_t> gateway_for_, rank_for_;  // by rank: which gateway talks for it, and which rank that is
-  std::vector<mesh::Layout> gateway_levels_;
-  Route gateway_route_;
-  std::vector<redistribute::Redistribution> plans_;  // by level
   std::int64_t number_ = 0, released_ = 0;
   Broker::Verdict verdict_{};
   bool has_begun_ = false;
 };
 
-Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.group().duplicate()) {
-  const std::vector<std::int32_t> gateways = gateways_of(around.config.stream.gateways, group_.size());
-  gateway_for_ = gateway_for(gateways, group_.size());
-  for (const std::int32_t number : gateway_for_) rank_for_.push_back(gateways[static_cast<std::size_t>(number)]);
+Stream::Stream(Surroundings& around)
+    : around_(around),
+      group_(around.roles.group().duplicate()),
+      gateways_(group_, around.config.stream.gateways),
+      opened_(open_station(group_, around.config,
+                           [this](const std::string& peer, const std::string& key) { note_refusal(peer, key); })),
+      station_(*opened_.station) {
   std::vector<std::string> addresses, plain_addresses;
-  const std::vector<Place> all = open();
-  for (const std::int32_t gateway : is_first() ? gateways : std::vector<std::int32_t>()) {
-    addresses.push_back(all[static_cast<std::size_t>(gateway)].messages);
-    plain_addresses.push_back(all[static_cast<std::size_t>(gateway)].plain);
+  for (const std::int32_t gateway : is_first() ? gateways_.ranks() : std::vector<std::int32_t>()) {
+    addresses.push_back(opened_.places[static_cast<std::size_t>(gateway)].messages);
+    plain_addresses.push_back(opened_.places[static_cast<std::size_t>(gateway)].plain);
   }
   if (around.config.when_full->otherwise == PolicyEntry::Otherwise::store)
     group_.agree_on([&] { spill_ = std::make_shared<SpillFile>(around.config.spill); });
   group_.agree_on([&] {
-    if (!is_first()) return station_->begin(nullptr);
+    if (!is_first()) return station_.begin(nullptr);
     const StreamConfig& config = around_.config.stream;
     std::vector<std::string> tasks;
     for (const Task& task : around_.config.tasks)
@@ -172,15 +150,16 @@ Stream::Stream(Surroundings& around) : around_(around), group_(around.roles.grou
         Broker::Options{&policy_of(around_.config), static_cast<std::int64_t>(around_.config.queue_bytes),
                         config.timeout_s},
         tell, answers_of(around_.config));
-    const std::string asked = sockets_->is_open() ? sockets_->address("run") : config.listen;
-    const std::string address = station_->open(asked, security());
-    const bool has_key = security().own.has_value();
+    const std::string asked = opened_.sockets.is_open() ? opened_.sockets.address("run") : config.listen;
+    const stream::Security security = security_of(config);
+    const std::string address = station_.open(asked, security);
+    const bool has_key = security.own.has_value();
     const std::string outside = host_of(address) == "0.0.0.0" || host_of(address) == "*"
-                                    ? fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')))
+                                    ? fmt::format("tcp://{}{}", core::host_name(), address.substr(address.rfind(':')))
                                     : address;
-    write(MeetingPoint{outside, has_key ? security().own->public_key : "", run, digest(configuration)}, around_.folder);
+    write(MeetingPoint{outside, has_key ? security.own->public_key : "", run, digest(configuration)}, around_.folder);
     around_.log.write("stream_open", {{"address", outside}, {"encrypted", has_key}, {"tasks", tasks}});
-    station_->begin(broker_.get());
+    station_.begin(broker_.get());
   });
 }
 
@@ -194,59 +173,8 @@ void Stream::note_refusal(const std::string& peer, const std::string& key) {
 
 // After an error, readers are not waited for: they see that the run says nothing any more.
 Stream::~Stream() {
-  if (station_) station_->end(0.0);
+  station_.end(0.0);
   if (is_first() && broker_) std::filesystem::remove(around_.folder.stream());
-}
-
-stream::Security Stream::security() const {
-  const std::string& folder = around_.config.stream.keys;
-  if (folder.empty() || folder == "none") return {};
-  const stream::KeyFolder keys(folder);
-  return {keys.own(), "", keys.allowed()};
-}
-
-// Every rank gives its own cells. Returns their addresses, on the first.
-std::vector<Stream::Place> Stream::open() {
-  const StreamConfig& config = around_.config.stream;
-  const bool is_of_files = config.listen == "local";
-  std::string problem;
-  try {
-    if (is_first()) sockets_.emplace(is_of_files ? SocketFolder::make() : SocketFolder());
-  } catch (const core::Error& error) {
-    problem = error.what();
-  }
-  group_.agree(problem);
-  const std::string path = group_.broadcast(is_first() ? sockets_->path() : "");
-  if (!is_first()) sockets_.emplace(SocketFolder::of_another(path));
-  const std::string first_host = group_.broadcast(host_name());
-  const bool is_here = host_name() == first_host;
-  std::string mine;
-  group_.agree_on([&] {
-    if (is_of_files && !is_here)
-      throw core::Error("the ranks are on several nodes, and the stream is local", "key `stream.listen`",
-                        "name an address that readers can reach: listen = \"tcp://*:5555\", with keys");
-    if (!is_here && !security().own && is_local(config.listen))
-      throw core::Error(
-          "the ranks are on several nodes, and readers only on the first one are listened to, without keys",
-          "key `stream.listen`",
-          "make keys (`sidestream keys FOLDER`), or name an address of all nodes: listen = \"tcp://*:5555\"");
-    const std::string host = is_here ? host_of(config.listen) : "*";
-    const std::string asked =
-        is_of_files ? sockets_->address(fmt::format("{}", group_.rank())) : fmt::format("tcp://{}:*", host);
-    station_ =
-        std::make_unique<Station>(asked, security(), around_.config.cores,
-                                  [this](const std::string& peer, const std::string& key) { note_refusal(peer, key); });
-    for (std::string address : {station_->blocks().address(), station_->blocks().plain_address()}) {
-      if (!is_here && !address.empty())
-        address = fmt::format("tcp://{}{}", host_name(), address.substr(address.rfind(':')));
-      mine += address + '\n';
-    }
-  });
-  const std::vector<char> texts = group_.gather(std::span<const char>(mine));
-  std::istringstream lines({texts.begin(), texts.end()});
-  std::vector<Place> all;
-  for (Place one; std::getline(lines, one.messages) && std::getline(lines, one.plain);) all.push_back(one);
-  return all;
 }
 
 std::vector<std::string> Stream::names_of(const Orders& orders) const {
@@ -323,7 +251,7 @@ Orders Stream::publish_all(const mesh::Snapshot& snapshot, const Orders& orders)
   if (levels != levels_) {
     levels_ = std::move(levels);
     route_ = Route(levels_, group_.rank());
-    make_way_to_gateways();
+    gateways_.make_way(levels_);
   }
   std::int64_t bytes = 0;
   for (const mesh::Layout& layout : levels_)
@@ -400,9 +328,9 @@ Stream::Decision Stream::decide(const Plan& plan, std::int64_t bytes, std::int64
 }
 
 void Stream::free(std::span<const std::int64_t> finished) {
-  for (const std::int64_t number : finished) station_->blocks().remove(number);
+  for (const std::int64_t number : finished) station_.blocks().remove(number);
   released_ += std::ssize(finished);
-  pool_.give_back(station_->blocks().empty_buffers());
+  pool_.give_back(station_.blocks().empty_buffers());
 }
 
 void Stream::report(const std::vector<Broker::Withdrawn>& withdrawn, std::int64_t step) {
@@ -433,7 +361,7 @@ bool Stream::send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<
   else
     group_.agree("");
   for (const std::string& field : plan.fields) snapshot.prepare(field);
-  pool_.give_back(station_->blocks().empty_buffers());
+  pool_.give_back(station_.blocks().empty_buffers());
   Cargo cargo = route_.cargo(plan.fields.size(), particles.words());
   cargo.load(pool_);
   const auto write = [&](std::size_t field, std::size_t level, const mesh::Box& box, const core::View4<double>& out) {
@@ -441,50 +369,14 @@ bool Stream::send(const Plan& plan, const mesh::Snapshot& snapshot, std::vector<
   };
   route_.pack(plan.fields.size(), write, cargo);
   particles.pack(cargo);
-  if (has_gateways()) cargo = brought_to_gateways(std::move(cargo), plan.fields.size());
+  if (gateways_.are_any()) cargo = gateways_.brought(route_, std::move(cargo), plan.fields.size(), pool_);
   const bool is_stored = decision.answer == Broker::Answer::stored && group_.all(store(cargo, snapshot.moment.step));
   if (decision.answer == Broker::Answer::stored && !is_stored && is_first()) broker_->keep_in_memory(number_);
-  const std::vector<mesh::Layout>& levels = has_gateways() ? gateway_levels_ : levels_;
-  station_->blocks().put(number_, std::make_shared<Shelf>(levels, group_.rank(), plan.fields.size(), std::move(cargo)));
-  station_->wake();
+  const std::vector<mesh::Layout>& levels = gateways_.are_any() ? gateways_.levels() : levels_;
+  station_.blocks().put(number_, std::make_shared<Shelf>(levels, group_.rank(), plan.fields.size(), std::move(cargo)));
+  station_.wake();
   if (is_first()) offer(plan, announcement, snapshot);
   return is_stored;
-}
-
-void Stream::make_way_to_gateways() {
-  gateway_levels_.clear();
-  plans_.clear();
-  if (!has_gateways()) return;
-  for (const mesh::Layout& level : levels_) {
-    gateway_levels_.push_back(level.renumbered(rank_for_));
-    plans_.emplace_back(group_, level, gateway_levels_.back());
-  }
-  gateway_route_ = Route(gateway_levels_, group_.rank());
-}
-
-// Cells by the plans of their levels, particles as messages one behind the other.
-Cargo Stream::brought_to_gateways(Cargo own, std::size_t fields) {
-  const auto from = std::make_shared<Cargo>(std::move(own));
-  comm::ByRank<Word> outgoing;
-  for (const Cargo::Message& message : from->messages())
-    if (!message.particles.empty())
-      outgoing[rank_for_[static_cast<std::size_t>(group_.rank())]].assign(message.particles.begin(),
-                                                                          message.particles.end());
-  std::vector<Word> particles;
-  for (const auto& [rank, words] : comm::deliver(group_, outgoing).incoming)
-    particles.insert(particles.end(), words.begin(), words.end());
-  const bool has_blocks = !gateway_route_.peers().empty();
-  Cargo to = gateway_route_.cargo(
-      fields, has_blocks ? std::vector<std::int64_t>{std::ssize(particles)} : std::vector<std::int64_t>{});
-  to.load(pool_);
-  if (has_blocks) std::ranges::copy(particles, to.messages().front().particles.begin());
-  for (std::size_t f = 0; f < fields; ++f) {
-    const std::vector<mesh::FieldView<const double>> source = route_.views(from, f);
-    const std::vector<mesh::FieldView<double>> target = gateway_route_.writable_views(to, f);
-    for (std::size_t level = 0; level < plans_.size(); ++level) plans_[level].apply(source[level], target[level]);
-  }
-  pool_.give_back(std::move(*from).release());
-  return to;
 }
 
 // Where a disk takes nothing, it stays in memory, beyond the size of the queue.
@@ -502,27 +394,19 @@ bool Stream::store(Cargo& cargo, std::int64_t step) {
   return problem.empty();
 }
 
-// The owners are counted as readers count the ranks that they can reach.
-std::vector<mesh::Layout> Stream::told(const std::vector<mesh::Layout>& levels) const {
-  if (!has_gateways()) return levels;
-  std::vector<mesh::Layout> all;
-  for (const mesh::Layout& level : levels) all.push_back(level.renumbered(gateway_for_));
-  return all;
-}
-
 void Stream::offer(const Plan& plan, const Announcement& announcement, const mesh::Snapshot& snapshot) {
   Broker::Offer offer;
   offer.number = announcement.number;
   offer.message = to_message(announcement, snapshot);
   offer.message["kind"] = "step";
-  offer.levels = {{"leaves", to_message(told(snapshot.levels), {})}};
-  if (!snapshot.with_refined.empty()) offer.levels["blocks"] = to_message(told(snapshot.with_refined), {});
+  offer.levels = {{"leaves", to_message(gateways_.told(snapshot.levels), {})}};
+  if (!snapshot.with_refined.empty()) offer.levels["blocks"] = to_message(gateways_.told(snapshot.with_refined), {});
   const std::vector<std::string> known = mesh::names_of(snapshot.species());
   for (const Broker::Subscriber& subscriber : plan.subscribers)
     offer.own[subscriber.reader] = {{"own_fields", fields_for(subscriber.demand, snapshot.quantities())},
                                     {"own_species", species_for(subscriber.demand, known)}};
   broker_->offer(std::move(offer));
-  station_->wake();
+  station_.wake();
 }
 
 Standing Stream::standing() {
@@ -554,7 +438,7 @@ void Stream::book_acknowledged() {
   for (const auto& [task, results] : broker_->take_acknowledged())
     for (std::size_t t = 0; t < around_.config.tasks.size(); ++t)
       if (around_.config.tasks[t].name == task) around_.books.of(t).count += results;
-  if (const std::string failure = station_->failure(); !failure.empty() && around_.told.insert("stream").second)
+  if (const std::string failure = station_.failure(); !failure.empty() && around_.told.insert("stream").second)
     around_.log.write("stream_failed", {{"message", failure}});
 }
 
@@ -569,7 +453,7 @@ void Stream::finish(Drain drain) {
   }
   broadcast_patiently(group_, "");
   settle(0);
-  station_->end(farewell_s);
+  station_.end(farewell_s);
   if (const std::int64_t untold = group_.sum(refusals_untold_.load()); untold > 0)
     around_.log.write("stream_refused", {{"more", untold}});
 }
