@@ -1,4 +1,5 @@
 // The events of a run whose decisions are made again.
+#include "couple/steering/change.hpp"
 #include "fuzz/target.hpp"
 #include "sidestream/couple/replay.hpp"
 
