@@ -19,6 +19,7 @@
 #include "cases.hpp"
 #include "command_line.hpp"
 #include "hierarchy_cases.hpp"
+#include "hierarchy_files.hpp"
 #include "io_layer.hpp"
 #include "reading_cases.hpp"
 #include "sidestream/core/error.hpp"
@@ -358,6 +359,30 @@ int measure_all(const Arguments& arguments, int argc, char** argv) {
   }
 }
 
+// What a selection names that there is not, or that does not go together.
+std::optional<std::string> problem_of(const bench::Selection& selection, bool is_of_hierarchies) {
+  std::vector<std::string> methods = io::write_methods().names(), formats = io::formats().names();
+  if (is_of_hierarchies) {
+    methods.clear();
+    for (const bench::HierarchyMethod& method : bench::hierarchy_methods()) methods.push_back(method.name);
+  }
+  const auto unknown = [](const std::vector<std::string>& named, const std::vector<std::string>& known) {
+    return std::ranges::find_if(named, [&](const auto& name) { return std::ranges::find(known, name) == known.end(); });
+  };
+  if (const auto method = unknown(selection.methods, methods); method != selection.methods.end())
+    return fmt::format("`{}` is no method: --methods takes {}", *method, fmt::join(methods, ", "));
+  if (is_of_hierarchies) return std::nullopt;
+  if (const auto format = unknown(selection.formats, formats); format != selection.formats.end())
+    return fmt::format("`{}` is no format: --formats takes {}", *format, fmt::join(formats, ", "));
+  for (const std::string& name : selection.formats) {
+    const std::vector<std::string>& own = io::formats().named(name).methods;
+    if (!selection.methods.empty() && std::ranges::find_first_of(selection.methods, own) == selection.methods.end())
+      return own.empty() ? fmt::format("the format `{}` has one way of its own: leave --methods out", name)
+                         : fmt::format("the format `{}` is written by {}", name, fmt::join(own, ", "));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -405,10 +430,8 @@ int main(int argc, char** argv) {
     arguments.selection.contents = bench::readings;
   }
   if (!contents.empty()) arguments.selection.contents = contents;
-  const std::vector<std::string> formats = io::formats().names();
-  for (const std::string& name : arguments.selection.formats)
-    if (arguments.sizes.empty() && std::ranges::find(formats, name) == formats.end())
-      return line.refuse(fmt::format("`{}` is no format: --formats takes {}", name, fmt::join(formats, ", ")));
+  if (const std::optional<std::string> problem = problem_of(arguments.selection, !arguments.sizes.empty()))
+    return line.refuse(*problem);
   arguments.selection.buffers = *sizes;
   arguments.selection.aggregators = *writers;
   return measure_all(arguments, argc, argv);

@@ -337,6 +337,10 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
       best = distance;
       nearest = candidate;
     }
+  constexpr std::size_t least_of_a_beginning = 3;
+  const auto begins = [name](const std::string& candidate) { return candidate.starts_with(name); };
+  if (nearest.empty() && name.size() >= least_of_a_beginning && std::ranges::count_if(candidates, begins) == 1)
+    return *std::ranges::find_if(candidates, begins);
   return nearest;
 }
 

@@ -66,6 +66,31 @@ def test_files_that_are_written_well_have_no_problem(method: str, tmp_path: Path
     assert json.loads(sidestream("doctor-io", "run", "--json").stdout) == []
 
 
+def test_pieces_that_a_library_puts_together_are_no_small_writes(tmp_path: Path, sidestream: CommandLine) -> None:
+    event = output(SMALL | {"unaligned": 300, "verify_s": 0.0}, "flash-netcdf")
+    for method, problems in {"mpiio-collective": [], "mpiio-independent": ["independent", "small"]}.items():
+        write(tmp_path / method, f'[output.checkpoint]\nmethod = "{method}"\n', event)
+
+        found = json.loads(sidestream("doctor-io", method, "--json").stdout)
+
+        assert [finding["problem"] for finding in found] == problems
+
+
+def test_what_a_restart_has_mended_is_no_problem(tmp_path: Path, sidestream: CommandLine) -> None:
+    run = tmp_path / "run"
+    write(run, '[output.checkpoint]\nmethod = "aggregated"\n', output(SMALL))
+    assert json.loads(sidestream("doctor-io", "run", "--json").stdout)
+    began = {"event": "run_start", "t": 0, "ranks": 4, "tasks": []}
+    mended = {"t": 1, "step": 2} | output(GOOD)
+    earlier = (run / "events.jsonl").read_text()
+
+    (run / "events.jsonl").write_text(earlier + "".join(json.dumps(event) + "\n" for event in (began, mended)))
+    assert json.loads(sidestream("doctor-io", "run", "--json").stdout) == []
+
+    (run / "events.jsonl").write_text(earlier + json.dumps(began) + "\n")
+    assert json.loads(sidestream("doctor-io", "run", "--json").stdout), "a job that has written nothing says nothing"
+
+
 def test_a_few_tables_within_a_block_are_no_problem(tmp_path: Path, sidestream: CommandLine) -> None:
     write(tmp_path / "run", "[output.checkpoint]\nevery = 1\n", output(GOOD | {"unaligned": 2}, "nyx"))
 

@@ -64,6 +64,14 @@ TEST(Config, AnUnknownChoiceNamesTheNearest) {
   EXPECT_THAT(error.hint(), HasSubstr("\"hllc\""));
 }
 
+TEST(Config, TheBeginningOfOneNameNamesIt) {
+  EXPECT_THAT(error_of("solver = \"two\"").hint(), HasSubstr("did you mean \"two-shock\"?"));
+  const std::vector<std::string> names{"automatic", "engine", "autumn"};
+  EXPECT_EQ(nearest_name("automat", names), "automatic");
+  EXPECT_EQ(nearest_name("engi", names), "engine");
+  EXPECT_EQ(nearest_name("xy", names), "");
+}
+
 TEST(Config, AValueOutOfBoundsIsRefused) {
   EXPECT_THAT(error_of("cfl = 1.5").message(), HasSubstr("between 0 and 1"));
   EXPECT_THAT(error_of("cells = [4, 0, 4]").message(), HasSubstr("at least 1"));

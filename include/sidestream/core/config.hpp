@@ -72,7 +72,8 @@ void override_key(Node& root, const std::string& assignment);
 /// TOML text of a table.
 std::string to_toml(const Node& root);
 
-/// The name of `candidates` nearest to `name` by edit distance when it is near enough to be a slip, else "".
+/// The name of `candidates` nearest to `name` by edit distance when it is near enough to be a slip, else the one that
+/// begins with it, else "".
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 /// Throws an Error about the value of `node`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,11 @@ class Outputs:
         """Whether its writes go through a library."""
         return self.method.startswith(("hdf5", "pnetcdf", "mpiio"))
 
+    @property
+    def is_gathered(self) -> bool:
+        """Whether a library puts together what ranks give it: writes are counted as given, not as they reach a disk."""
+        return self.is_of_library and not self.method.endswith("-independent")
+
 
 def findings(run: Run) -> list[Finding]:
     """What is bad, output by output; empty where nothing is."""
@@ -70,12 +75,14 @@ def findings(run: Run) -> list[Finding]:
 
 
 def outputs_of(run: Run) -> list[Outputs]:
-    """The files of a run by the table of its configuration that they come from."""
+    """The files of the last job of a run that has written any, by the table of its configuration that they come from."""
     tables = _tables(run.config)
-    ranks = int(number(next(iter(run.events.of("run_start")), {}), "ranks", 1))
+    jobs = _jobs(run.events)
+    job = next((job for job in reversed(jobs) if any(_kind_of(event) in KINDS for event in job)), jobs[-1])
+    ranks = int(number(job[0] if job else {}, "ranks", 1))
     found: dict[str, Outputs] = {}
-    for event in run.events:
-        kind = str(event["event"]).removesuffix("_failed")
+    for event in job:
+        kind = _kind_of(event)
         if kind not in KINDS:
             continue
         name = _table_of(event, kind, tables)
@@ -84,6 +91,20 @@ def outputs_of(run: Run) -> list[Outputs]:
         outputs = found.setdefault(name, Outputs(name, form, str(table.get("method", "automatic")), ranks))
         (outputs.written if event["event"] == kind else outputs.failed).append(event)
     return list(found.values())
+
+
+def _jobs(events: Iterable[Event]) -> list[list[Event]]:
+    """A run that was gone on with has several, each with options of its own."""
+    jobs: list[list[Event]] = [[]]
+    for event in events:
+        if event["event"] == "run_start" and jobs[-1]:
+            jobs.append([])
+        jobs[-1].append(event)
+    return jobs
+
+
+def _kind_of(event: Event) -> str:
+    return str(event["event"]).removesuffix("_failed")
 
 
 def _tables(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -126,7 +147,7 @@ def _independent(outputs: Outputs, _: Path) -> Iterator[Finding]:
 def _small(outputs: Outputs, _: Path) -> Iterator[Finding]:
     """Many writes that are small beside what the file holds."""
     count, small, written = len(outputs.written), outputs.small_writes(), outputs.total("writes")
-    if not count or small / count < FEW_SMALL or small < SMALL_SHARE * written:
+    if outputs.is_gathered or not count or small / count < FEW_SMALL or small < SMALL_SHARE * written:
         return
     mean = outputs.total("bytes_written") / written
     seen = f"{small / count:.0f} of {written / count:.0f} writes a file are below 100 kB; the mean is {mean:.0f} B"
@@ -164,7 +185,7 @@ def _unaligned(outputs: Outputs, folder: Path) -> Iterator[Finding]:
         yield Finding("unaligned", outputs.table, seen, _set(outputs, 'format = "sidestream"'), 1)
     writes, unaligned = outputs.total("writes"), outputs.total("unaligned")
     is_large = outputs.total("bytes_written") >= LARGE_WRITE_BYTES * writes
-    if not arrays and is_large and unaligned > UNALIGNED_SHARE * writes:
+    if not arrays and not outputs.is_gathered and is_large and unaligned > UNALIGNED_SHARE * writes:
         count = len(outputs.written)
         seen = f"{unaligned / count:.0f} of {writes / count:.0f} writes a file begin within a block of the file system"
         yield Finding("unaligned", outputs.table, seen, _set(outputs, 'format = "sidestream"'), count)
