@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/utf8.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/utf8.hpp"
 
 namespace sidestream::core {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/utf8.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/utf8.hpp"
 
 namespace sidestream::core {
 

@@ -1,4 +1,4 @@
-#include "core/utf8.hpp"
+#include "sidestream/core/utf8.hpp"
 
 #include <algorithm>
 
@@ -18,6 +18,14 @@ std::size_t utf8_length(std::string_view text) {
   const bool is_overlong = length > 2 && ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90));
   const bool is_none = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
   return is_overlong || is_none ? 0 : length;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t length = 0; !text.empty(); text.remove_prefix(length)) {
+    length = utf8_length(text);
+    if (length == 0) return false;
+  }
+  return true;
 }
 
 std::string excerpt(const std::string& text, std::size_t at) {

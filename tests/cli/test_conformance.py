@@ -94,7 +94,8 @@ with sidestream.session("tasks.toml", "run", comm=world, quiet=True) as run:
     lo = first - 1 if fault == "overlap" and rank == 1 else first
     hi = last - 1 if fault == "hole" and rank == ranks - 1 else last
     try:
-        run.mesh((N, N, N + 4), blocks=np.s_[lo:hi, :, :], ghosts=1)
+        length = {"unit": "furlong"} if fault == "length unit" else {}
+        run.mesh((N, N, N + 4), blocks=np.s_[lo:hi, :, :], ghosts=1, **length)
     except sidestream.Error:
         sys.exit(0)
     shown = u
@@ -154,6 +155,7 @@ FAULTS: dict[str, tuple[str, str, list[str]]] = {
     "overlap": ("mesh", "two blocks have cells in common", ["rank 1", "rank 0"]),
     "ghosts": ("ghosts", "a ghost cell is", ["field `height`", "block 0", "rank 0", "cell 4 3 6", "rank 1"]),
     "unit": ("units", "there is no unit `Kelvins`", ["field `height`"]),
+    "length unit": ("units", "there is no unit `furlong`", ["lengths"]),
     "order": ("order", "the other way around", ["field `height`"]),
     "thread": ("memory", "another thread writes", ["field `height`", "block 0", "rank 1", "cell 2 1 6"]),
     "freed": ("memory", "its memory is not there", ["field `height`", "block 0", "rank 1"]),

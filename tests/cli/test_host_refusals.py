@@ -91,6 +91,7 @@ NOBODY = """
     NO(set_array(with, "height", "m", SIDESTREAM_FLOAT64, NULL)); NO(restored_particles(with, "a", &particles));
     NO(set_number(with, NULL, 1.0)); NO(set_number(with, "", 1.0)); NO(set_number(with, "time", 1.0));
     NO(set_scale_factor(with, NAN)); NO(set_scale_factor(with, -1.0)); NO(set_progress(with, NAN));
+    NO(set_progress(with, 2.5)); NO(set_progress(with, -1.0));
     NO(add_knob(with, "k", NULL, 0.0, 2.0, NULL)); NO(add_knob(with, NULL, NULL, 0.0, 2.0, &knob));
     NO(add_knob(with, "k", NULL, 2.0, 3.0, &knob)); NO(add_knob(with, "k", NULL, NAN, 3.0, &knob));
     NO(begin(with, NULL, NULL)); NO(begin(with, &count, &next)); NO(wants(with, NULL, &yes));
@@ -112,6 +113,7 @@ NOBODY = """
   TELL(set_mesh(run, &mesh));
   NO(set_array(run, NULL, NULL, SIDESTREAM_FLOAT64, u)); NO(set_array(run, "a/b", NULL, SIDESTREAM_FLOAT64, u));
   NO(set_array(run, "a\\nb", NULL, SIDESTREAM_FLOAT64, u)); NO(set_array(run, "x", NULL, SIDESTREAM_FLOAT64, u));
+  NO(set_array(run, "height", "\\xb5m", SIDESTREAM_FLOAT64, u));
   NO(set_array(run, "height", NULL, 99, u)); NO(set_array(run, "height", NULL, SIDESTREAM_COMPLEX64, u));
   const int64_t shape[3] = {n, n, n - 1};
   field.name = "height"; field.count = 1; field.blocks = &memory; field.shapes = shape; NO(set_field(run, &field));

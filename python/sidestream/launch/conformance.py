@@ -197,8 +197,9 @@ def _units(told: list[dict[str, Any]]) -> list[Finding]:
         return []
     found: list[Finding] = []
     systems: dict[str, str] = {}
-    for field in fields["fields"]:
-        where, unit = f"field `{field['name']}`", field["unit"]
+    told_units = [(f"field `{field['name']}`", field["unit"]) for field in fields["fields"]]
+    told_units += [("lengths", fields["length_unit"])] if fields["length_unit"] else []
+    for where, unit in told_units:
         words = re.findall(r"[A-Za-z]+", re.sub(r"\d[\d.]*(?:[eE][-+]?\d+)?", " ", unit))
         unknown = [word for word in words if word not in KNOWN]
         if not unit:
@@ -207,7 +208,7 @@ def _units(told: list[dict[str, Any]]) -> list[Finding]:
             found.append(Finding("units", WRONG, f"there is no unit `{unknown[0]}` (`{unit}`)", where))
         for system, symbols in SYSTEMS.items():
             if symbols & set(words):
-                systems.setdefault(system, f"`{field['name']}` in `{unit}`")
+                systems.setdefault(system, f"{where} in `{unit}`")
     if len(systems) > 1:
         found.append(Finding("units", NOTE, "units of cgs beside those of SI: " + " and ".join(systems.values())))
     return [Finding("units", GOOD, CHECKS["units"]), *found]

@@ -9,6 +9,8 @@
 #include <limits>
 #include <string_view>
 
+#include "sidestream/core/utf8.hpp"
+
 namespace sidestream::sims {
 
 namespace {
@@ -102,6 +104,7 @@ void require_name(const std::string& name, const std::string& what, const std::s
   if (name.size() > longest_name)
     throw core::Error(fmt::format("{} has a name of {} characters", what, name.size()), name.substr(0, 40) + "...",
                       hint);
+  if (!core::is_utf8(name)) throw core::Error(what + " has a name that is no text in UTF-8", "`" + name + "`", hint);
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (name.find('/') != std::string::npos || std::ranges::any_of(name, is_control) || name.front() == ' ' ||
       name.back() == ' ') {
@@ -110,6 +113,13 @@ void require_name(const std::string& name, const std::string& what, const std::s
     throw core::Error(what + " has a name that files cannot hold", "`" + shown + "`",
                       "leave out slashes, control characters, and blanks around it");
   }
+}
+
+void require_unit(const std::string& unit, const std::string& what) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (unit.size() > longest_name || !core::is_utf8(unit) || std::ranges::any_of(unit, is_control))
+    throw core::Error(what + " has a unit that is no line of text in UTF-8", "`" + unit.substr(0, 40) + "`",
+                      "write it in ASCII, \"um\", or encode it in UTF-8");
 }
 
 void require_domain(const HostMesh& mesh) {

@@ -41,6 +41,9 @@ void refuse_to_say(const comm::Communicator& comm, const core::Error& problem);
 /// Throws core::Error unless results and files may use the name. `what`: "a field".
 void require_name(const std::string& name, const std::string& what, const std::string& example);
 
+/// Throws core::Error unless results and files may have the unit, which may be empty.
+void require_unit(const std::string& unit, const std::string& what);
+
 /// Throws core::Error unless there may be such a domain and such rims.
 void require_domain(const HostMesh& mesh);
 

@@ -255,8 +255,10 @@ void HostRun::set_scale_factor(double scale_factor) {
   impl_->state->moment.scale_factor = scale_factor;
 }
 void HostRun::set_progress(double progress) {
-  if (std::isnan(progress))
-    throw core::Error("the progress is not a number", impl_->options.name, "give it from 0 to 1");
+  constexpr double rounding = 1e-6;
+  if (!(progress >= -rounding && progress <= 1.0 + rounding))
+    throw core::Error(fmt::format("the progress is {}", progress), impl_->options.name,
+                      "give the part that is done, from 0 to 1, at which the run ends");
   impl_->state->progress = std::clamp(progress, 0.0, 1.0);
 }
 void HostRun::add_knob(const core::Option& option, double& value) {

@@ -45,7 +45,10 @@ T& cell_of(const BlockTable::Block& block, int k, int j, int i) {
 }  // namespace
 
 void HostState::set_mesh(const HostMesh& mesh) {
-  compute_.agree_on([&] { require_domain(mesh); });
+  compute_.agree_on([&] {
+    require_domain(mesh);
+    require_unit(mesh.length_unit, "the mesh");
+  });
   const std::vector<Saying> said = sayings_of(mesh);
   require_alike(compute_, {digest_of(said)}, [&] { return said; });
   HostLevels levels = levels_of(compute_, mesh);
@@ -60,6 +63,7 @@ void HostState::set_field(HostField field) {
   const std::string& name = field.quantity.name;
   const std::string where = fmt::format("field `{}`", name);
   require_name(name, "a field", "temperature");
+  require_unit(field.quantity.unit, where);
   if (std::ranges::find(names_of_axes, name) != names_of_axes.end())
     throw core::Error("a field has the name of an axis", where, "choose another name, such as `" + name + "_velocity`");
   if (!has_mesh()) throw core::Error("a field without a mesh", where, "say first what the mesh is");
@@ -82,8 +86,10 @@ void HostState::set_field(HostField field) {
 void HostState::set_species(HostSpecies species) {
   const std::string where = fmt::format("species `{}`", species.name);
   require_name(species.name, "a kind of particles", "dark_matter");
-  for (const HostSpecies::Attribute& attribute : species.attributes)
+  for (const HostSpecies::Attribute& attribute : species.attributes) {
     require_name(attribute.name, "an attribute of `" + species.name + "`", "velocity_x");
+    require_unit(attribute.unit, "attribute `" + attribute.name + "`");
+  }
   const auto is_missing = [](const double* numbers) { return numbers == nullptr; };
   if (species.count > 0 && (species.id == nullptr || std::ranges::any_of(species.position, is_missing) ||
                             std::ranges::any_of(species.attributes, is_missing, &HostSpecies::Attribute::values)))
