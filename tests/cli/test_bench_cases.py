@@ -379,7 +379,11 @@ def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: 
         (["--sizes", "AMR64"], 2, "--sizes is for a case"),
         (["--out", "figures"], 2, "--out is for a case"),
         (["--methods", "agregated"], 2, "`agregated` is no method: --methods takes engine, "),
-        (["--formats", "nyx", "--methods", "engine"], 2, "the format `nyx` has one way of its own: leave --methods out"),
+        (
+            ["--formats", "nyx", "--methods", "engine"],
+            2,
+            "the format `nyx` has one way of its own: leave --methods out",
+        ),
         (["--formats", "raw", "--methods", "pnetcdf-blocking"], 2, "the format `raw` is written by "),
         (["--formats", "raw,bogus"], 2, "`bogus` is no format: --formats takes sidestream, "),
         (["--contents", "plot"], 2, "--contents takes checkpoint, plotfile, chosen"),

@@ -69,4 +69,6 @@ def doctor_io(
     for finding in found:
         typer.echo(f"{finding.problem:<12} {finding.where}: {finding.seen}\n{'':<12} mend it: {finding.option}")
     count = sum(len(outputs.written) + len(outputs.failed) for outputs in looked_at)
-    console.say(f"{len(found) or 'no'} problem{'s' * (len(found) != 1)} in the {count} files that the last job has written")
+    console.say(
+        f"{len(found) or 'no'} problem{'s' * (len(found) != 1)} in the {count} files that the last job has written"
+    )

@@ -75,7 +75,7 @@ def findings(run: Run) -> list[Finding]:
 
 
 def outputs_of(run: Run) -> list[Outputs]:
-    """The files of the last job of a run that has written any, by the table of its configuration that they come from."""
+    """The files of the last job of a run that wrote any, by the table of its configuration that they come from."""
     tables = _tables(run.config)
     jobs = _jobs(run.events)
     job = next((job for job in reversed(jobs) if any(_kind_of(event) in KINDS for event in job)), jobs[-1])
