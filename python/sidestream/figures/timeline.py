@@ -23,7 +23,7 @@ BEHIND = "writing behind the run"
 RECEIVE, IDLE = "receiving", "idle"
 _COLOURS = {STEP: BLUE, PACK: AMBER, WAIT: RED, WRITE: GREY, BEHIND: "#c3ccd4", RECEIVE: "#8ec8f6", IDLE: "#e3e8ed"}
 TITLE = "Who computed and who waited"
-HATCHES = ("", "////", "xxxx", "....")  # of tasks beyond the first: as often as their colours come again
+HATCHES = ("", "////", "xxxx", "....")  # of tasks: another each time that their colours come again
 APART = 0.08  # of the time that is shown, between two redshifts
 NEGLIGIBLE_S = 5e-4  # what took less is not drawn
 REDSHIFTS_IN, GROUPS_IN = 0.2, 1.15  # inches above and beside the lanes, for redshifts and for names of groups
@@ -49,13 +49,13 @@ class Shade:
     hatch: str = ""
 
     @property
-    def drawn(self) -> dict[str, str]:
+    def drawn(self) -> dict[str, Any]:
         """The words of matplotlib for it; hatches are drawn in the colour of an edge."""
         return {"facecolor": self.colour, "edgecolor": "white" if self.hatch else "none", "hatch": self.hatch}
 
 
 def shades_of(tasks: Sequence[str]) -> dict[str, Shade]:
-    """Those of tasks: each colour in turn, then each with hatches."""
+    """Those of tasks: each colour in turn, then each with a hatch."""
     every = [Shade(colour, hatch) for hatch in HATCHES for colour in TASK_COLOURS]
     return dict(zip(tasks, cycle(every), strict=False))
 
