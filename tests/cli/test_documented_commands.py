@@ -15,7 +15,8 @@ import pytest
 import tomllib
 import typer
 
-from calls import command
+import sidestream
+from calls import command, running
 from documented import ROOT, Command, blocks, commands, configurations
 from sidestream.cli.commands import app
 from sidestream.launch.launcher import find_program, mpi_environment
@@ -88,12 +89,12 @@ STORIES = (
             Step("sidestream info runs/mine"),
             Step("sidestream plot runs/mine"),
             Step(
-                "sidestream run examples/cosmology.toml -n 4 --out runs/mine --restart",
-                f'{SMALL} --set "cosmology.box=57 Mpc" --set cosmology.seed=8 --set run.max_steps=3',
+                "sidestream run examples/cosmology.toml -n 4 --out runs/mine --set cosmology.seed=8 --restart",
+                f'{SMALL} --set "cosmology.box=57 Mpc" --set run.max_steps=3',
             ),
             Step(
-                "mpirun -n 2 sidestream-run examples/cosmology.toml --out runs/mine",
-                f'--overwrite --quiet {SMALL} --set "cosmology.box=57 Mpc" --set run.max_steps=1',
+                "mpirun -n 2 sidestream-run examples/cosmology.toml --out runs/plain",
+                f'--quiet {SMALL} --set "cosmology.box=57 Mpc" --set run.max_steps=1',
             ),
         ),
         is_slow=True,
@@ -114,7 +115,7 @@ STORIES = (
             ),
             Step("sidestream verify runs/box"),
             Step(
-                "mpirun -n 4 sidestream-run run.toml",
+                "mpirun -n 2 sidestream-run run.toml",
                 f'--quiet {SMALL} --set "cosmology.box=57 Mpc" --set run.max_steps=1',
             ),
         ),
@@ -216,6 +217,11 @@ STORIES = (
         ),
         is_slow=True,
     ),
+    Story(
+        "docs/guides/own_analysis.md",
+        (Step("sidestream run dense.toml -n 2", "--set mesh.cells=[16,16,16] --set mesh.block=8"),),
+        shown={"dense.toml": 0},
+    ),
     Story("docs/guides/streams.md", (Step("sidestream keys keys"),)),
     Story("CONTRIBUTING.md", (Step("make help"),)),
 )
@@ -274,7 +280,7 @@ BY_ANOTHER_TEST = {
         "tests/cli/test_hosts.py::test_a_program_gets_its_own_numbers"
     ),
     r"sidestream info runs": ("tests/cli/test_commands.py::test_info_of_a_folder_of_runs_is_a_table_of_them"),
-    r"mpicc -c .*/sidestream_stub.c .*|mpif90 .* sidestream_stub.o .*": (
+    r"mpicc -c .*/sidestream_stub.c .*|mpif90 .* sidestream_stub.o .*|SIDESTREAM_LIBRARY=\S+ mpirun .*": (
         "tests/cli/test_hosts.py::test_a_program_with_the_stub_runs_without_the_library_and_uses_one_that_is_there"
     ),
     r"mpirun -n 4 python my_script.py": "tests/python/test_mpi_blocks.py::test_blocks_have_the_results_of_the_whole",
@@ -299,8 +305,11 @@ BY_ANOTHER_TEST = {
     r"sidestream regions classify .*": "tests/cli/test_regions.py::test_a_function_of_ones_own_sorts_the_regions",
     r"sidestream run examples/sedov.toml .* --steer|sidestream steer .*": STEERED,
     r"sidestream run .* --replay .*": "tests/cli/test_steering.py::test_the_same_run_again_on_other_ranks",
-    r"sidestream attach runs/demo .*": (
+    r"sidestream attach runs/live .*": (
         "tests/cli/test_streams.py::test_results_are_those_of_in_situ_from_any_ranks_to_any"
+    ),
+    r"sidestream run (live.toml|examples/stream/blast.toml) .*": (
+        "tests/cli/test_documented_commands.py::test_a_run_that_waits_for_a_reader_is_read"
     ),
     r"sidestream attach 'tcp:.*": "tests/cli/test_streams.py::test_a_colleague_is_let_in_by_his_public_key",
     r"(GLIBC_TUNABLES=\S+|ld.so) .*": (
@@ -377,9 +386,12 @@ def test_the_other_tests_are_there() -> None:
 
 
 # But where it begins with a file of another program.
-@pytest.mark.parametrize("text", [text for _, text in configurations() if "initial_conditions = " not in text])
-def test_whole_configurations_are_valid(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "text"), [each for each in configurations() if "initial_conditions = " not in each[1]]
+)
+def test_whole_configurations_are_valid(page: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(text)
+    write_scripts(page, tmp_path)
 
     assert command(tmp_path, "check", "run.toml", "-n", 4).returncode == 0
 
@@ -393,6 +405,19 @@ def test_commands_of_a_page_work_in_their_order(story: Story, made: dict[str, Pa
     for step in story.steps:
         done = run(step, tmp_path)
         assert done.returncode == step.code, f"{step.line}\n{done.stdout}\n{done.stderr}"
+
+
+def test_a_run_that_waits_for_a_reader_is_read(tmp_path: Path) -> None:
+    """As the guide of streams has it, smaller; the other run that waits is that of `examples/stream/watch.sh`."""
+    (text,) = [text for page, text in configurations() if page == "docs/guides/streams.md"]
+    (tmp_path / "live.toml").write_text(text)
+    small = shlex.split(f'--quiet {SMALL} --set "cosmology.box=57 Mpc" --set run.max_steps=11')
+
+    with running(tmp_path, 1, "live.toml", *small) as run:
+        steps = [snapshot.step for snapshot in sidestream.stream(tmp_path / "runs/live", "live", patience=30)]
+
+        assert run.wait(timeout=60) == 0
+    assert steps == [0, 10]
 
 
 @pytest.fixture(scope="module")
@@ -414,6 +439,7 @@ def prepare(story: Story, made: dict[str, Path], folder: Path) -> None:
     whole = [text for page, text in configurations() if page == story.page]
     for name, number in story.shown.items():
         (folder / name).write_text(whole[number])
+    write_scripts(story.page, folder)
     for language, text in blocks(ROOT / story.page):
         if language == "toml" and "[task.curl]" in text:
             (folder / "vortices.toml").write_text(text)
@@ -428,6 +454,14 @@ def prepare(story: Story, made: dict[str, Path], folder: Path) -> None:
             shutil.copytree(origin, path)
         else:
             shutil.copy(origin, path)
+
+
+def write_scripts(page: str, folder: Path) -> None:
+    """Writes the files in Python that a page shows, whose first line is their name."""
+    for language, text in blocks(ROOT / page):
+        named = re.match(r"# (\w+\.py)\b", text)
+        if language == "python" and named:
+            (folder / named[1]).write_text(text)
 
 
 def run(step: Step, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -76,7 +76,7 @@ def test_all_arrays_of_a_file_are_fields(folder: Path, data: str) -> None:
     done = command(folder, "analyze", data, "--box", "20 kpc", "--task", "phase", "--out", "out", "-n", 2)
 
     assert done.returncode == 0, done.stderr
-    assert "1 result was made" in done.stderr
+    assert "1 result was made, in out/results" in done.stderr
     result = ss.open(folder / "out").result("phase", -1)
     edges = [np.append(result[f"{axis}_low"], result[f"{axis}_high"][-1]) for axis in ("temperature", "density")]
     expected = np.histogram2d(TEMPERATURE.ravel(), (DENSITY / DENSITY.mean()).ravel(), edges)[0]

@@ -148,7 +148,7 @@ def test_what_is_read_of_a_snapshot_is_asked_of_the_next_one_ahead(stored: Path,
 def test_the_report_and_the_bill_tell_of_it(stored: Path) -> None:
     told = command(stored.parent, "analyze", "stored", "-n", 1)
     assert told.returncode == 0, told.stderr
-    assert "10 results were made" in told.stderr
+    assert "10 results were made, in stored/results" in told.stderr
     assert "halos" in told.stdout
     assert (stored / "report.html").is_file()
     opened = sidestream.open(stored)

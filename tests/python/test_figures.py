@@ -8,9 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,8 +26,10 @@ import synthetic
 from holding import held
 from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.figures.cosmology import Theory
+from sidestream.figures.paper import svg_of
 from sidestream.figures.picture import legend_outside
-from sidestream.figures.timeline import BEHIND, IDLE, PACK, STEP, WAIT, WRITE, spans_of
+from sidestream.figures.timeline import BEHIND, IDLE, PACK, STEP, WAIT, WRITE, shades_of, spans_of
+from sidestream.figures.timeline import pictures as timeline_of
 from sidestream.report import write_report
 from sidestream.runs.events import Events
 from sidestream.runs.run import Run
@@ -90,6 +93,23 @@ def test_the_axis_of_a_density_distribution_says_what_cells_count_for(
     (picture,) = pictures(Run(own_run), "pdfs")
 
     assert f"fraction of the {weight} per" in picture.figure.axes[0].get_ylabel()
+
+
+def test_the_axis_of_a_distribution_of_values_names_the_quantity(
+    own_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Run.result
+
+    def of_values(run: Run, task: str, step: int) -> xr.Dataset:
+        found = read(run, task, step).rename(overdensity="value", gas_density_pdf="number_density_pdf")
+        found["value"].attrs["units"] = "1/cm^3"
+        return found
+
+    monkeypatch.setattr(Run, "result", of_values)
+
+    (picture,) = pictures(Run(own_run), "pdfs")
+
+    assert "number density [1/cm^3]" in [axes.get_xlabel() for axes in picture.figure.axes]
 
 
 def test_pictures_of_a_simulation_without_redshift_tell_the_time_and_no_unit_of_length(
@@ -248,6 +268,33 @@ def test_the_timeline_shows_what_each_group_did(finished_run: Path) -> None:
     assert sum(s.end - s.start for s in spans if s.what == "halos") == pytest.approx(6 * 2.4)
 
 
+def test_tasks_look_different_in_the_timeline_however_many_there_are() -> None:
+    shades = shades_of([f"task {number}" for number in range(20)])
+
+    assert len(set(shades.values())) == len(shades) == 20
+
+
+def test_hatches_are_drawn_in_bars_and_in_the_legend(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    done = [
+        {"event": "analysis", "task": f"task{number}", "step": 1, "t": number + 1.0, "compute_s": 1.0}
+        for number in range(9)
+    ]
+    (folder / "events.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in done))
+
+    (picture,) = timeline_of(Run(folder))
+
+    def hatches(drawn: Sequence[Any]) -> list[str]:
+        return [one.get_hatch() or "" for one in drawn]
+
+    assert hatches(picture.figure.axes[0].collections) == hatches(picture.figure.legends[0].get_patches())
+    assert hatches(picture.figure.axes[0].collections)[7:] == ["", "////"]
+    svg = svg_of(picture.figure)
+    assert svg.count("<pattern") == 1
+    assert not re.search(r'"#[0-9a-f]{6}"', svg)  # each colour has another by night
+
+
 def test_a_publish_shared_among_tasks_is_drawn_once_and_in_full() -> None:
     common = {"event": "publish", "step": 1, "pack_s": 0.1}
     shares = [common | {"t": 5.0, "wait_s": 1.0}, common | {"t": 5.0001, "wait_s": 0.0}]
@@ -266,6 +313,16 @@ def test_a_publish_that_gave_way_counts_as_dropped_and_not_as_another_publish() 
 
     assert bill.dropped == 1
     assert bill.bytes == 16
+
+
+def test_a_result_that_a_restart_makes_again_counts_once_and_costs_twice() -> None:
+    made = {"event": "analysis", "task": "a", "group": "compute", "compute_s": 0.5}
+    events = Events(made | {"step": step, "t": float(t)} for t, step in enumerate((10, 20, 20, 30)))
+
+    (bill,) = bills(events, ["a"])
+
+    assert bill.results == 3
+    assert bill.in_situ_s == bill.compute_s == 2.0
 
 
 def test_the_bill_of_a_task_adds_up(finished_run: Path) -> None:

@@ -153,6 +153,7 @@ def test_a_plane_of_the_flux_is_shown_with_its_axes(run: Run) -> None:
     assert axes.get_xlabel().startswith("z [Mpc]")
     assert axes.get_ylabel() == "x [Mpc]"
     assert bar.get_ylabel() == "flux"
+    assert axes.get_title(loc="left") == f"A plane of the flux, z = {REDSHIFTS[-1]:.3g}"
 
 
 @pytest.mark.parametrize("spectrum", ["flux", "flux-gas-density-cross"])

@@ -94,7 +94,7 @@ def analyze(
                     "--out, --set and --overwrite go with plot files", hint="a run has its folder and its configuration"
                 )
             with console.status(f"analysing {first}") as tell:
-                made = later.analyze(open_run(first), count_of(ranks, launcher), launcher, tell)
+                folder, made = first, later.analyze(open_run(first), count_of(ranks, launcher), launcher, tell)
         else:
             folder = out or Path("runs") / first.name.partition(":")[0]
             if len(paths) == 1 and is_there(first) and is_run(first):
@@ -109,4 +109,4 @@ def analyze(
                 )
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(*stop.args or ("nothing was done",)) from stop
-    console.say(f"{made} result{'s were' if made != 1 else ' was'} made")
+    console.say(f"{made} result{'s were' if made != 1 else ' was'} made" + f", in {folder / 'results'}" * bool(made))

@@ -24,20 +24,22 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
         return
     in_means = "overdensity" in tables[-1]
     value = "overdensity" if in_means else "value"
+    unit = unit_label(tables[-1], value)
     redshifts = [float(table.attrs.get("redshift", 0.0)) for table in tables]
     with look():
         figure = Figure(figsize=(max(6.4, 4.0 * len(fields)), 4.2))
         panels = figure.subplots(1, len(fields), sharey=True, sharex=True, squeeze=False)[0]
         for axes, field in zip(panels, fields, strict=True):
+            quantity = field.removesuffix(SUFFIX)
             for table, colour in zip(tables, redshift_colours(redshifts), strict=True):
                 pdf = np.asarray(table[field], dtype=float)
                 axes.plot(table[value], np.where(pdf > 0, pdf, np.nan), color=colour, label=moment(table))
             axes.set(
                 xscale="log",
                 yscale="log",
-                xlabel="density / mean" if in_means else f"value{unit_label(tables[-1], value)}",
+                xlabel="density / mean" if in_means else f"{quantity.replace('_', ' ')}{unit}",
             )
-            axes.set_title(field_name(field.removesuffix(SUFFIX)))
+            axes.set_title(field_name(quantity))
         per = "dex" if "log10" in str(tables[-1][fields[0]].attrs.get("long_name", "")) else "unit"
         weight = str(tables[-1].attrs.get("weight", "volume"))
         panels[0].set_ylabel(f"fraction of the {weight} per {per}")

@@ -24,10 +24,12 @@ _TO_LAB = np.array(
 )
 _INK, _PAPER = (0.27, 0.93), (1.0, 0.235)  # lightness by day and by night, between which others lie
 _COLOUR = re.compile(r"(?<=[:\s])#[0-9a-f]{6}\b")
+_ATTRIBUTE = re.compile(r'fill="(#[0-9a-f]{6})"')  # of what lies below hatches; only a style may name a variable
 
 
 def themed(svg: str) -> str:
     """The SVG with each colour as a variable that has another value where dark pages are preferred."""
+    svg = _ATTRIBUTE.sub(r'style="fill: \1"', svg)
     names = {colour: f"--c{index}" for index, colour in enumerate(dict.fromkeys(_COLOUR.findall(svg)))}
     by_day = "".join(f"{name}:{colour};" for colour, name in names.items())
     by_night = "".join(f"{name}:{on_dark(colour)};" for colour, name in names.items())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.collections import PolyCollection
@@ -22,6 +23,7 @@ BEHIND = "writing behind the run"
 RECEIVE, IDLE = "receiving", "idle"
 _COLOURS = {STEP: BLUE, PACK: AMBER, WAIT: RED, WRITE: GREY, BEHIND: "#c3ccd4", RECEIVE: "#8ec8f6", IDLE: "#e3e8ed"}
 TITLE = "Who computed and who waited"
+HATCHES = ("", "////", "xxxx", "....")  # of tasks: another each time that their colours come again
 APART = 0.08  # of the time that is shown, between two redshifts
 NEGLIGIBLE_S = 5e-4  # what took less is not drawn
 REDSHIFTS_IN, GROUPS_IN = 0.2, 1.15  # inches above and beside the lanes, for redshifts and for names of groups
@@ -37,6 +39,25 @@ class Span:
     what: str
     start: float
     end: float
+
+
+@dataclass(frozen=True)
+class Shade:
+    """What bars look like."""
+
+    colour: str
+    hatch: str = ""
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The words of matplotlib for it; hatches are drawn in the colour of an edge."""
+        return {"facecolor": self.colour, "edgecolor": "white" if self.hatch else "none", "hatch": self.hatch}
+
+
+def shades_of(tasks: Sequence[str]) -> dict[str, Shade]:
+    """Those of tasks: each colour in turn, then each with a hatch."""
+    every = [Shade(colour, hatch) for hatch in HATCHES for colour in TASK_COLOURS]
+    return dict(zip(tasks, cycle(every), strict=False))
 
 
 def spans_of(events: Events) -> list[Span]:
@@ -107,18 +128,18 @@ def _spans(event: Event) -> Iterable[Span]:
 
 def _draw(spans: list[Span], tasks: list[str], events: Events) -> Figure:
     lanes = _lanes(spans)
-    colours = _COLOURS | {task: TASK_COLOURS[i % len(TASK_COLOURS)] for i, task in enumerate(_tasks(spans, tasks))}
+    shades = {what: Shade(colour) for what, colour in _COLOURS.items()} | shades_of(_tasks(spans, tasks))
     end = max(span.end for span in spans)
     with look():
         figure = Figure(figsize=(12.5, 1.5 + 0.5 * len(lanes)))
         axes = figure.add_subplot()
-        for what in colours:
-            _bars(axes, [span for span in spans if span.what == what], lanes, colours[what], end)
+        for what, shade in shades.items():
+            _bars(axes, [span for span in spans if span.what == what], lanes, shade, end)
         _label_lanes(axes, lanes)
         axes.set(xlim=(0, end), xlabel="time since the start [s]")
         axes.grid(False, axis="y")
-        used = [what for what in colours if any(span.what == what for span in spans)]
-        handles = [Patch(color=colours[what]) for what in used]
+        used = [what for what in shades if any(span.what == what for span in spans)]
+        handles = [Patch(**shades[what].drawn, linewidth=0) for what in used]
         height = legend_outside(figure, handles, used, above=True, columns=min(len(handles), 8))
         above = REDSHIFTS_IN * _mark_redshifts(axes, events, end)
         axes.set_title(TITLE, pad=6.0 + POINTS * above)
@@ -138,8 +159,8 @@ def _tasks(spans: list[Span], tasks: list[str]) -> list[str]:
     return [*(task for task in tasks if task in done), *sorted(done - set(tasks))]
 
 
-def _bars(axes: Any, spans: list[Span], lanes: list[tuple[str, str]], colour: str, end: float) -> None:
-    """Bars of one colour; each is at least a hair wide, so that nothing short disappears."""
+def _bars(axes: Any, spans: list[Span], lanes: list[tuple[str, str]], shade: Shade, end: float) -> None:
+    """Bars of one kind; each is at least a hair wide, so that nothing short disappears."""
     hair = end / 3000
     boxes = []
     for group, lane in lanes:
@@ -148,9 +169,7 @@ def _bars(axes: Any, spans: list[Span], lanes: list[tuple[str, str]], colour: st
             height = 0.2 if spans[0].what == IDLE else 0.37
             boxes.append([(start, y - height), (stop, y - height), (stop, y + height), (start, y + height)])
     if boxes:
-        axes.add_collection(
-            PolyCollection(boxes, facecolors=colour, edgecolors="none", linewidths=0, antialiaseds=False)
-        )
+        axes.add_collection(PolyCollection(boxes, **shade.drawn, linewidths=0, antialiaseds=False))
 
 
 def _joined(spans: list[Span], hair: float) -> list[tuple[float, float]]:

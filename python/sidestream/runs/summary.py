@@ -12,7 +12,7 @@ class TaskBill:
     """What one task did and what it cost, over the whole run."""
 
     name: str
-    results: int = 0
+    steps: set[float] = field(default_factory=set)  # of its results; what a restart makes again counts once
     failed: int = 0
     dropped: int = 0
     pack_s: float = 0.0  # lost by the simulation: copying
@@ -22,6 +22,11 @@ class TaskBill:
     compute_s: float = 0.0
     bytes: float = 0.0
     transport: str = ""
+
+    @property
+    def results(self) -> int:
+        """How many results were made and are there."""
+        return len(self.steps)
 
     @property
     def lost_s(self) -> float:
@@ -126,7 +131,7 @@ def _charge(bill: TaskBill, event: Event) -> None:
     elif event["event"] == "withdrawn":
         bill.dropped += 1
     elif event["event"] == "analysis":
-        bill.results += 1
+        bill.steps.add(number(event, "step"))
         bill.compute_s += number(event, "compute_s")
         if event.get("group") == "compute":
             bill.in_situ_s += number(event, "compute_s")

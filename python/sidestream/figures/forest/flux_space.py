@@ -34,6 +34,7 @@ def pictures(table: xr.Dataset, task: str) -> Iterator[Picture]:
 
 def _slice(table: xr.Dataset, task: str) -> Picture:
     along, line = np.asarray(table["slice_pixel"]), np.asarray(table["slice_line"])
+    title = "A plane of the flux"
     sight = str(table.attrs.get("slice_pixel_axis", "line of sight"))
     half = [0.5 * (values[1] - values[0]) if len(values) > 1 else values[0] for values in (along, line)]
     extent = (along[0] - half[0], along[-1] + half[0], line[0] - half[1], line[-1] + half[1])
@@ -44,10 +45,10 @@ def _slice(table: xr.Dataset, task: str) -> Picture:
         axes.grid(False)
         axes.set(xlabel=f"{sight} [Mpc], along the line of sight")
         axes.set_ylabel(f"{table.attrs.get('slice_line_axis', 'across it')} [Mpc]")
-        axes.set_title(moment(table))
+        axes.set_title(f"{title}, {moment(table)}")
         figure.colorbar(image, ax=axes, label="flux")
     caption = f"Light that comes through on lines of sight along {sight}, in a plane through the middle of the box."
-    return Picture(f"{task}-flux-slice", "A plane of the flux", caption, figure)
+    return Picture(f"{task}-flux-slice", title, caption, figure)
 
 
 def _spectrum(table: xr.Dataset, task: str, prefix: str, by_angle: str, title: str) -> Picture:
