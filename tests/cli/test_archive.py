@@ -19,6 +19,9 @@ import pytest
 
 from calls import program, running
 from fixtures import CommandLine
+from sidestream.archive import ownership, storing
+from sidestream.archive.place import Place
+from sidestream.error import Error
 from tiers import slow
 
 DATA = Path(__file__).parents[1] / "data"
@@ -83,7 +86,7 @@ def test_everything_with_a_final_name_is_copied_and_described(run: Path, sidestr
     report = archived(sidestream, run, f"store:{there}")
     again = archived(sidestream, run, f"store:{there}")
 
-    size = (there / "manifest.json").stat().st_size
+    size = sum((there / name).stat().st_size for name in ("manifest.json", ".archive_of"))
     assert report["bytes"] == sum(file.stat().st_size for file in there.rglob("*") if file.is_file()) - size
     assert report["travelled_bytes"] > report["bytes"]
     assert (again["sent"], again["kept"]) == ([], report["sent"])
@@ -282,6 +285,56 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(content)
 
 
+@pytest.mark.parametrize("moment", ["write_once", "make", "keep_arrived", "write"])
+def test_a_first_copy_that_is_cut_at_any_moment_goes_on(
+    moment: str, run: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = run.parent / "there"
+    real = getattr(Place, moment)
+    with monkeypatch.context() as cut:
+        cut.setattr(Place, moment, lambda *words: (real(*words) if moment != "write" else None, 1 / 0))
+        with pytest.raises(ZeroDivisionError):
+            storing.store(run, Place(str(there)))
+
+    report = archived(sidestream, run, there)
+
+    assert report["sent"]
+    assert sidestream("archive", "verify", there).returncode == 0
+
+
+def test_of_two_runs_at_once_one_has_the_place(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(str(tmp_path / "there"))
+    shutil.copytree(run, tmp_path / "other")
+    (tmp_path / "other/events.jsonl").write_text('{"event": "run_start", "t": 0}\n')
+    real = ownership.claim
+
+    def overtaken(*words: object, **named: object) -> None:
+        monkeypatch.setattr(storing, "claim", real)
+        with storing.alone(tmp_path / "other"):
+            storing.begun(tmp_path / "other", place)  # and is still at it
+        real(*words, **named)
+
+    monkeypatch.setattr(storing, "claim", overtaken)
+    with pytest.raises(Error, match="the archive of another run, `other`"):
+        storing.store(run, place)
+    with pytest.raises(Error, match="the archive of another run, `other`"):
+        storing.store(run, place)
+    assert storing.store(tmp_path / "other", place).sent
+
+
+def test_an_archive_whose_manifest_is_damaged_is_mended_as_the_hint_says(run: Path, sidestream: CommandLine) -> None:
+    archived(sidestream, run, "there")
+    manifest = run.parent / "there/manifest.json"
+    manifest.write_text(manifest.read_text().replace('"bytes": ', '"bytes": 1'))
+
+    damaged = sidestream("archive", "list", "there")
+    manifest.unlink()
+    archived(sidestream, run, "there")
+
+    assert "remove `manifest.json` there, and archive the run again" in damaged.stderr.replace("\n", " ")
+    assert sidestream("archive", "verify", "there").returncode == 0
+
+
 def test_a_damaged_manifest_is_named(run: Path, sidestream: CommandLine) -> None:
     archived(sidestream, run, "there")
     manifest = run.parent / "there/manifest.json"
@@ -329,6 +382,9 @@ def test_what_is_asked_for_wrongly_is_refused(run: Path, sidestream: CommandLine
         ("archive", run, "full/thing"): "an archive is a folder",
         ("archive", run, "-oProxyCommand=x:y"): "no such option",
         ("archive", "full", "new"): "there is no run to archive",
+        ("archive", "demi", "new"): "there is no run to archive",
+        ("archive", "demo"): "missing argument `dest`",
+        ("archive", "lst"): "no such command",
         ("archive", "list", "full"): "there is no archive",
         ("archive", "get", "there", "chk00051.hdf5_chk", "--to", "back"): "did you mean `chk00050.hdf5_chk`?",
         ("archive", "get", "there", "config.toml", "--to", "taken"): "something else has the name",

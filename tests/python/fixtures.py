@@ -34,22 +34,24 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-# The fake program in place of the real one, by the Python of the tests: another may be a script that looks for one.
-WITH_FAKE = {
-    "SIDESTREAM_RUN": str(FAKE),
-    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
-}
+def with_fake() -> dict[str, str]:
+    """The fake program in place of the real one, by the Python of the tests: another may be a script that looks for one.
+
+    The PATH is that of the moment: tests put programs of their own on it.
+    """
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return {"SIDESTREAM_RUN": str(FAKE), "PATH": path}
 
 
 def environment(**extra: str) -> dict[str, str]:
     """For a process that a test starts by itself."""
-    return os.environ | {"NO_COLOR": "1"} | WITH_FAKE | extra
+    return os.environ | {"NO_COLOR": "1"} | with_fake() | extra
 
 
 @pytest.fixture
 def sidestream(tmp_path: Path) -> CommandLine:
     """Runs the command line in an empty folder, with the fake program behind it."""
-    return partial(command, tmp_path, **WITH_FAKE)
+    return lambda *words, **extra: command(tmp_path, *words, **with_fake() | extra)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from pathlib import Path
 from ..error import Error, UsageError
 
 ARRIVING = ".arriving"  # the folder at the target where files lie until they are whole and good
+OWNER = ".archive_of"  # the note in an archive that says whose it is
 SILENCE_S = 60  # after which a connection counts as cut
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15")
 VANISHED = 24  # the exit code of rsync when a file went away meanwhile
@@ -84,6 +85,16 @@ class Place:
         part = f".{name}.tmp"
         self.shell(f'cd -- "$1" && cat > {part} && sync -- {part} && mv -f -- {part} {name} && sync -- .', content)
 
+    def write_once(self, name: str, part: str, content: bytes) -> bytes:
+        """A small file, where there is none yet; returns what it says then. Nobody else uses the name `part`."""
+        self.shell('mkdir -p -- "$1"')
+        give = f"{{ ln -T -- {part} {name} || mv -n -T -- {part} {name}; }} 2>/dev/null"  # not all disks have links
+        return self.shell(
+            f'cd -- "$1" && {{ test -f {name} || {{ cat > {part} && sync -- {part} && {{ {give}; rm -f -- {part}; }} '
+            f"&& sync -- .; }}; }} && cat -- {name}",
+            content,
+        )
+
     def names(self) -> list[str]:
         """What lies in the folder, hidden names too; nothing where there is no folder yet."""
         return self._each('cd -- "$1" 2>/dev/null && find . -mindepth 1 -maxdepth 1 -printf "%f\\0"', [])
@@ -94,7 +105,7 @@ class Place:
 
     def sweep(self) -> None:
         """Removes the folder of files on their way, with what nobody waits for any more."""
-        self.shell(f'rm -rf -- "$1/{ARRIVING}"')
+        self.shell(f'rm -rf -- "$1/{ARRIVING}" "$1/{OWNER}".*')
 
     def for_rsync(self, below: str = "") -> str:
         """The folder as rsync takes it."""

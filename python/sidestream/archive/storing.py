@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,8 @@ from pathlib import Path
 from ..error import Error, UsageError
 from ..files.opening import is_run, is_there
 from .contents import Contents, contents_of, dated, described, is_log, sha256_of
-from .manifest import NAME, ArchivedFile, Manifest, Part, read_manifest
+from .manifest import ArchivedFile, Manifest, Part, read_manifest
+from .ownership import claim, identity_of, of_another, require_free_or_own
 from .place import ARRIVING, Place, carry, need_rsync
 
 TOGETHER_BYTES = 256 << 20  # parts that follow each other are sent at once up to here
@@ -37,32 +37,27 @@ class Report:
     travelled_bytes: int = 0
 
 
-def check(run: Path, place: Place) -> Manifest:
-    """The manifest to go on with; nothing is changed.
+def begun(run: Path, place: Place) -> Manifest:
+    """The manifest to go on with, at a place that is the run's from now on.
 
     Raises:
-        Error: what is at either end is not what it has to be.
+        Error: what is at either end is not what it has to be; nothing was changed.
     """
     need_rsync()
-    if not is_there(run) or not run.is_dir() or not is_run(run):
-        raise Error("there is no run to archive", run, "give the folder that `sidestream run --out` wrote")
     own = run.resolve()
     if not place.host and own in (Path(place.folder), *Path(place.folder).parents):
         raise UsageError("the archive would lie in the run itself", place, "give a folder beside or far from it")
     if not place.host and Path(place.folder).exists() and not Path(place.folder).is_dir():
         raise UsageError("an archive is a folder, and this is none", place, "give another place")
-    identity = _identity(run)
+    identity = identity_of(run)
     found = read_manifest(place)
     if found is None:
-        others = set(place.names()) - {ARRIVING, f".{NAME}.tmp"}
-        if others:
-            hint = "give a folder that is empty or not there"
-            raise UsageError(f"the folder has other files in it: {', '.join(sorted(others)[:3])}", place, hint)
-        return Manifest(own.name, identity)
-    if found.identity != identity:
-        hint = "give each run an archive of its own"
-        raise UsageError(f"this is the archive of another run, `{found.run}`", place, hint)
-    return found
+        require_free_or_own(place, identity)
+    elif found.identity != identity:
+        raise of_another(place, found.run)
+    claim(place, own.name, identity, has_manifest=found is not None)
+    place.make()
+    return found or Manifest(own.name, identity)
 
 
 def store(run: Path, place: Place, tell: Tell = lambda _: None) -> Report:
@@ -73,8 +68,7 @@ def store(run: Path, place: Place, tell: Tell = lambda _: None) -> Report:
     """
     run = run.resolve()
     with alone(run), tempfile.TemporaryDirectory(prefix="sidestream-") as logs:
-        manifest = check(run, place)
-        place.make()
+        manifest = begun(run, place)
         contents = contents_of(run)
         parts = [_frozen(run, part, Path(logs)) if is_log(part.name) else part for part in contents.parts]
         sizes = place.sizes(file.name for part in manifest.parts.values() for file in part.files)
@@ -105,6 +99,8 @@ class _Work:
 @contextmanager
 def alone(run: Path) -> Iterator[None]:
     """Nobody else archives the run meanwhile; ends with the process, however that ends."""
+    if not is_there(run) or not run.is_dir() or not is_run(run):
+        raise Error("there is no run to archive", run, "give the folder that `sidestream run --out` wrote")
     try:
         descriptor = os.open(run / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as problem:
@@ -195,12 +191,3 @@ def _batches(parts: Sequence[Part]) -> Iterator[list[Part]]:
         batch.append(part)
     if batch:
         yield batch
-
-
-def _identity(run: Path) -> str:
-    """What tells a run from another one of its name: when and as what it began."""
-    try:
-        with (run / "events.jsonl").open("rb") as file:
-            return hashlib.sha256(file.readline(1 << 20)).hexdigest()
-    except OSError:
-        return ""
