@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,7 @@ def config(tmp_path: Path) -> Path:
 
 
 def with_fake() -> dict[str, str]:
-    """The fake program in place of the real one, by the Python of the tests: another may be a script that looks for one.
+    """The fake program in place of the real one, by the Python of the tests: another may be a script.
 
     The PATH is that of the moment: tests put programs of their own on it.
     """
@@ -57,4 +56,4 @@ def sidestream(tmp_path: Path) -> CommandLine:
 @pytest.fixture
 def real_sidestream(tmp_path: Path) -> CommandLine:
     """The same with the program itself."""
-    return partial(command, tmp_path)
+    return lambda *words, **extra: command(tmp_path, *words, **extra)

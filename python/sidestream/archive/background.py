@@ -13,7 +13,7 @@ LOG = ".archive.log"  # in the folder of the run
 
 
 def begin(run: Path, place: Place) -> tuple[int, Path]:
-    """Looks at both ends, takes the place, and leaves the copy to a process of its own; returns its number and its log."""
+    """Looks at both ends, takes the place, and leaves the copy to a process; returns its number and its log."""
     with alone(run):
         begun(run, place)
     command = [sys.executable, "-m", "sidestream", "archive", "put", str(run.resolve()), str(place), "--wait"]

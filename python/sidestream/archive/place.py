@@ -66,6 +66,15 @@ class Place:
         """Of the files on their way, those that came damaged."""
         self.shell(f'cd -- "$1/{ARRIVING}" && xargs -0 -r rm -f --', _joined(names))
 
+    def make_way(self, names: Sequence[str], obsolete: Iterable[str]) -> None:
+        """Removes what cannot stay when files get these names: files where their folders go, folders where they go."""
+        self.shell('cd -- "$1" && xargs -0 -r rm -rf --', _joined(obsolete))
+        folder = 'if test ! -d "$f"; then rm -f -- "${f%/}"; fi'
+        file = 'if test -d "$f"; then rm -rf -- "$f"; fi'
+        each = f'for f; do case "$f" in */) {folder} ;; *) {file} ;; esac; done'
+        folders = sorted({f"{above}/" for name in names for above in folders_of(name)})
+        self.shell(f'cd -- "$1" && xargs -0 -r sh -c {shlex.quote(each)} sh', _joined([*folders, *names]))
+
     def keep_arrived(self, names: Sequence[str]) -> None:
         """Brings files that are whole to the disk, then gives them their places."""
         self.shell(f'cd -- "$1/{ARRIVING}" && xargs -0 -r sync --', _joined(names))
@@ -124,6 +133,11 @@ def place_of(text: str) -> Place:
     return Place(folder, host)
 
 
+def folders_of(name: str) -> list[str]:
+    """Those above a file in an archive, the outermost first."""
+    return [str(path) for path in reversed(Path(name).parents)][1:]
+
+
 def need_rsync() -> None:
     """Throws where rsync is missing."""
     if shutil.which("rsync") is None:
@@ -140,6 +154,7 @@ def carry(source: str, target: str, names: Sequence[str]) -> int:
     options = ["--from0", "--files-from=-", "--times", "--perms", "--copy-links", "--append-verify", "--protect-args"]
     options += [
         "--ignore-missing-args",
+        "--force",
         "--stats",
         "--no-human-readable",
         f"--timeout={SILENCE_S}",
