@@ -19,7 +19,7 @@ import pytest
 
 from calls import program, running
 from fixtures import CommandLine
-from sidestream.archive import ownership, storing
+from sidestream.archive import checking, ownership, storing
 from sidestream.archive.manifest import Part, manifest_of
 from sidestream.archive.place import Place
 from sidestream.error import Error
@@ -286,7 +286,7 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("moment", ["write_once", "make", "keep_arrived", "write"])
+@pytest.mark.parametrize("moment", ["write_once", "written_by", "keep_arrived", "write"])
 def test_a_first_copy_that_is_cut_at_any_moment_goes_on(
     moment: str, run: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,6 +321,27 @@ def test_of_two_runs_at_once_one_has_the_place(run: Path, tmp_path: Path, monkey
     with pytest.raises(Error, match="the archive of another run, `other`"):
         storing.store(run, place)
     assert storing.store(tmp_path / "other", place).sent
+
+
+def test_of_two_copies_of_a_run_the_one_that_begins_last_goes_on(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(str(tmp_path / "there"))
+    shutil.copytree(run, tmp_path / "other")
+    (tmp_path / "other/config.toml").write_text("later")
+    real = storing.described
+
+    def overtaken(*words: object) -> object:
+        monkeypatch.setattr(storing, "described", real)
+        storing.begun(tmp_path / "other", place)  # and is still at it
+        return real(*words)
+
+    monkeypatch.setattr(storing, "described", overtaken)
+    with pytest.raises(Error, match="another process has begun to archive into the same place"):
+        storing.store(run, place)
+    assert not (tmp_path / "there/config.toml").exists()
+    storing.store(tmp_path / "other", place)
+    assert all(verdict.is_good for verdict in checking.verify(place)[1])
 
 
 def test_an_archive_whose_manifest_is_damaged_is_mended_as_the_hint_says(run: Path, sidestream: CommandLine) -> None:
@@ -446,6 +467,7 @@ def test_a_part_that_changes_its_kind_replaces_the_old_one(
     is_cut: bool, run: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, file, place = run / "plt00007", run / "chk00050.hdf5_chk", Place(str(run.parent / "there"))
+    keep = Place.keep_arrived
     for _ in range(2):
         storing.store(run, place)
         (run / "config.toml").write_text((run / "config.toml").read_text() + "\n")
@@ -455,7 +477,6 @@ def test_a_part_that_changes_its_kind_replaces_the_old_one(
         folder, file = file, folder
         if is_cut:
             with monkeypatch.context() as cut:
-                keep = Place.keep_arrived
                 cut.setattr(Place, "keep_arrived", lambda place, names: (keep(place, names[::2]), 1 / 0))
                 with pytest.raises(ZeroDivisionError):
                     storing.store(run, place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,8 +38,8 @@ class Report:
     travelled_bytes: int = 0
 
 
-def begun(run: Path, place: Place) -> Manifest:
-    """The manifest to go on with, at a place that is the run's from now on.
+def begun(run: Path, place: Place) -> tuple[Place, Manifest]:
+    """The place, the run's from now on and changed by this process alone, and the manifest to go on with.
 
     Raises:
         Error: what is at either end is not what it has to be; nothing was changed.
@@ -56,8 +57,8 @@ def begun(run: Path, place: Place) -> Manifest:
     elif found.identity != identity:
         raise of_another(place, found.run)
     claim(place, own.name, identity, has_manifest=found is not None)
-    place.make()
-    return found or Manifest(own.name, identity)
+    place = place.written_by(secrets.token_hex(8))
+    return place, read_manifest(place) or Manifest(own.name, identity)
 
 
 def store(run: Path, place: Place, tell: Tell = lambda _: None) -> Report:
@@ -68,7 +69,7 @@ def store(run: Path, place: Place, tell: Tell = lambda _: None) -> Report:
     """
     run = run.resolve()
     with alone(run), tempfile.TemporaryDirectory(prefix="sidestream-") as logs:
-        manifest = begun(run, place)
+        place, manifest = begun(run, place)
         contents = contents_of(run)
         parts = [_frozen(run, part, Path(logs)) if is_log(part.name) else part for part in contents.parts]
         _drop_doubles(manifest)
