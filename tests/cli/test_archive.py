@@ -19,6 +19,10 @@ import pytest
 
 from calls import program, running
 from fixtures import CommandLine
+from sidestream.archive import checking, ownership, storing
+from sidestream.archive.manifest import Part, manifest_of
+from sidestream.archive.place import Place
+from sidestream.error import Error
 from tiers import slow
 
 DATA = Path(__file__).parents[1] / "data"
@@ -83,7 +87,7 @@ def test_everything_with_a_final_name_is_copied_and_described(run: Path, sidestr
     report = archived(sidestream, run, f"store:{there}")
     again = archived(sidestream, run, f"store:{there}")
 
-    size = (there / "manifest.json").stat().st_size
+    size = sum((there / name).stat().st_size for name in ("manifest.json", ".archive_of"))
     assert report["bytes"] == sum(file.stat().st_size for file in there.rglob("*") if file.is_file()) - size
     assert report["travelled_bytes"] > report["bytes"]
     assert (again["sent"], again["kept"]) == ([], report["sent"])
@@ -282,6 +286,77 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(content)
 
 
+@pytest.mark.parametrize("moment", ["write_once", "written_by", "keep_arrived", "write"])
+def test_a_first_copy_that_is_cut_at_any_moment_goes_on(
+    moment: str, run: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = run.parent / "there"
+    real = getattr(Place, moment)
+    with monkeypatch.context() as cut:
+        cut.setattr(Place, moment, lambda *words: (real(*words) if moment != "write" else None, 1 / 0))
+        with pytest.raises(ZeroDivisionError):
+            storing.store(run, Place(str(there)))
+
+    report = archived(sidestream, run, there)
+
+    assert report["sent"]
+    assert sidestream("archive", "verify", there).returncode == 0
+
+
+def test_of_two_runs_at_once_one_has_the_place(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(str(tmp_path / "there"))
+    shutil.copytree(run, tmp_path / "other")
+    (tmp_path / "other/events.jsonl").write_text('{"event": "run_start", "t": 0}\n')
+    real = ownership.claim
+
+    def overtaken(*words: object, **named: object) -> None:
+        monkeypatch.setattr(storing, "claim", real)
+        with storing.alone(tmp_path / "other"):
+            storing.begun(tmp_path / "other", place)  # and is still at it
+        real(*words, **named)
+
+    monkeypatch.setattr(storing, "claim", overtaken)
+    with pytest.raises(Error, match="the archive of another run, `other`"):
+        storing.store(run, place)
+    with pytest.raises(Error, match="the archive of another run, `other`"):
+        storing.store(run, place)
+    assert storing.store(tmp_path / "other", place).sent
+
+
+def test_of_two_copies_of_a_run_the_one_that_begins_last_goes_on(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(str(tmp_path / "there"))
+    shutil.copytree(run, tmp_path / "other")
+    (tmp_path / "other/config.toml").write_text("later")
+    real = storing.described
+
+    def overtaken(*words: object) -> object:
+        monkeypatch.setattr(storing, "described", real)
+        storing.begun(tmp_path / "other", place)  # and is still at it
+        return real(*words)
+
+    monkeypatch.setattr(storing, "described", overtaken)
+    with pytest.raises(Error, match="another process has begun to archive into the same place"):
+        storing.store(run, place)
+    assert not (tmp_path / "there/config.toml").exists()
+    storing.store(tmp_path / "other", place)
+    assert all(verdict.is_good for verdict in checking.verify(place)[1])
+
+
+def test_an_archive_whose_manifest_is_damaged_is_mended_as_the_hint_says(run: Path, sidestream: CommandLine) -> None:
+    archived(sidestream, run, "there")
+    manifest = run.parent / "there/manifest.json"
+    manifest.write_text(manifest.read_text().replace('"bytes": ', '"bytes": 1'))
+
+    damaged = sidestream("archive", "list", "there")
+    manifest.unlink()
+    archived(sidestream, run, "there")
+
+    assert "remove `manifest.json` there, and archive the run again" in damaged.stderr.replace("\n", " ")
+    assert sidestream("archive", "verify", "there").returncode == 0
+
+
 def test_a_damaged_manifest_is_named(run: Path, sidestream: CommandLine) -> None:
     archived(sidestream, run, "there")
     manifest = run.parent / "there/manifest.json"
@@ -321,6 +396,7 @@ def test_what_is_asked_for_wrongly_is_refused(run: Path, sidestream: CommandLine
     (run.parent / "link").symlink_to(run)
     (run.parent / "taken").mkdir()
     (run.parent / "taken/config.toml").write_text("mine")
+    (run.parent / "taken/plt00007").write_text("mine")
     refused = {
         ("archive", run, run / "copy"): "the archive would lie in the run itself",
         ("archive", run, "link/copy"): "the archive would lie in the run itself",
@@ -329,17 +405,110 @@ def test_what_is_asked_for_wrongly_is_refused(run: Path, sidestream: CommandLine
         ("archive", run, "full/thing"): "an archive is a folder",
         ("archive", run, "-oProxyCommand=x:y"): "no such option",
         ("archive", "full", "new"): "there is no run to archive",
+        ("archive", "demi", "new"): "there is no run to archive",
+        ("archive", "demo"): "missing argument `dest`",
+        ("archive", "lst"): "no such command",
         ("archive", "list", "full"): "there is no archive",
         ("archive", "get", "there", "chk00051.hdf5_chk", "--to", "back"): "did you mean `chk00050.hdf5_chk`?",
         ("archive", "get", "there", "config.toml", "--to", "taken"): "something else has the name",
+        ("archive", "get", "there", "plt00007", "--to", "taken"): "something else has the name",
     }
 
     for words, said in refused.items():
         done = sidestream(*words)
         assert done.returncode != 0
         assert said in done.stderr.lower().replace("\n", " "), (words, done.stderr)
-    assert (run.parent / "taken/config.toml").read_text() == "mine"
+    assert {path.name: path.read_text() for path in (run.parent / "taken").iterdir()} == {
+        "config.toml": "mine",
+        "plt00007": "mine",
+    }
     assert not (run.parent / "new").exists()
+
+
+def test_an_output_that_appears_while_the_run_is_looked_at_is_one_part(
+    run: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(str(run.parent / "there"))
+    real = os.walk
+
+    def walk(*words: object, **named: object) -> object:
+        monkeypatch.setattr(os, "walk", real)
+        (run / ".plt00051.tmp").rename(run / "plt00051")
+        return real(*words, **named)
+
+    shutil.copytree(run / "plt00007", run / ".plt00051.tmp")
+    monkeypatch.setattr(os, "walk", walk)
+    storing.store(run, place)
+    storing.store(run, place)
+
+    manifest = manifest_of(place)
+    names = [file.name for part in manifest.parts.values() for file in part.files]
+    assert manifest.parts["plt00051"].kind == "plot file"
+    assert len(names) == len(set(names))
+
+
+def test_an_archive_that_has_files_twice_is_mended(run: Path, sidestream: CommandLine) -> None:
+    place = Place(str(run.parent / "there"))
+    storing.store(run, place)
+    manifest = manifest_of(place)
+    twice = manifest.parts["plt00007"].files[-1]
+    manifest.parts[twice.name] = Part(twice.name, "file", (twice,))
+    manifest.write(place)
+
+    fetched = sidestream("archive", "get", "there", "plt*", "--to", "back")
+    archived(sidestream, run, "there")
+
+    assert fetched.returncode == 0, fetched.stderr
+    assert twice.name not in manifest_of(place).parts
+
+
+@pytest.mark.parametrize("is_cut", [False, *slow(True)])
+def test_a_part_that_changes_its_kind_replaces_the_old_one(
+    is_cut: bool, run: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, file, place = run / "plt00007", run / "chk00050.hdf5_chk", Place(str(run.parent / "there"))
+    keep = Place.keep_arrived
+    for _ in range(2):
+        storing.store(run, place)
+        (run / "config.toml").write_text((run / "config.toml").read_text() + "\n")
+        folder.rename(run / ".old")
+        file.rename(folder)
+        (run / ".old").rename(file)
+        folder, file = file, folder
+        if is_cut:
+            with monkeypatch.context() as cut:
+                cut.setattr(Place, "keep_arrived", lambda place, names: (keep(place, names[::2]), 1 / 0))
+                with pytest.raises(ZeroDivisionError):
+                    storing.store(run, place)
+            done = sidestream("archive", "verify", "there")
+            assert done.returncode == 1
+            assert "is still arriving" in done.stderr
+            assert "damaged" not in done.stdout
+
+        archived(sidestream, run, "there")
+
+        assert sidestream("archive", "verify", "there").returncode == 0
+        fetched = sidestream("archive", "get", "there", "*", "--to", f"back {folder.name}")
+        assert fetched.returncode == 0, fetched.stderr
+        there = run.parent / "there"
+        assert not [
+            path
+            for path in there.rglob("*")
+            if path.is_file()
+            and not (run / path.relative_to(there)).exists()
+            and path.name not in ("manifest.json", ".archive_of")
+        ]
+
+
+def test_a_stale_piece_that_is_longer_than_the_file_is_fetched_anew(run: Path, sidestream: CommandLine) -> None:
+    archived(sidestream, run, "there")
+    (run.parent / "back/.arriving").mkdir(parents=True)
+    (run.parent / "back/.arriving/config.toml").write_bytes(bytes(1 << 20))
+
+    done = sidestream("archive", "get", "there", "config.toml", "--to", "back")
+
+    assert done.returncode == 0, done.stderr
+    assert (run.parent / "back/config.toml").read_bytes() == (run / "config.toml").read_bytes()
 
 
 def test_links_to_files_are_files_and_others_are_told_of(run: Path, sidestream: CommandLine) -> None:

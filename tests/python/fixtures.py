@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,25 +33,27 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-# The fake program in place of the real one, by the Python of the tests: another may be a script that looks for one.
-WITH_FAKE = {
-    "SIDESTREAM_RUN": str(FAKE),
-    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
-}
+def with_fake() -> dict[str, str]:
+    """The fake program in place of the real one, by the Python of the tests: another may be a script.
+
+    The PATH is that of the moment: tests put programs of their own on it.
+    """
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return {"SIDESTREAM_RUN": str(FAKE), "PATH": path}
 
 
 def environment(**extra: str) -> dict[str, str]:
     """For a process that a test starts by itself."""
-    return os.environ | {"NO_COLOR": "1"} | WITH_FAKE | extra
+    return os.environ | {"NO_COLOR": "1"} | with_fake() | extra
 
 
 @pytest.fixture
 def sidestream(tmp_path: Path) -> CommandLine:
     """Runs the command line in an empty folder, with the fake program behind it."""
-    return partial(command, tmp_path, **WITH_FAKE)
+    return lambda *words, **extra: command(tmp_path, *words, **with_fake() | extra)
 
 
 @pytest.fixture
 def real_sidestream(tmp_path: Path) -> CommandLine:
     """The same with the program itself."""
-    return partial(command, tmp_path)
+    return lambda *words, **extra: command(tmp_path, *words, **extra)

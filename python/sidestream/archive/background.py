@@ -7,16 +7,15 @@ import sys
 from pathlib import Path
 
 from .place import Place
-from .storing import alone, check
+from .storing import alone, begun
 
 LOG = ".archive.log"  # in the folder of the run
 
 
 def begin(run: Path, place: Place) -> tuple[int, Path]:
-    """Looks at both ends, and leaves the copy to a process of its own; returns its number and its log."""
+    """Looks at both ends, takes the place, and leaves the copy to a process; returns its number and its log."""
     with alone(run):
-        check(run, place)
-    place.make()
+        begun(run, place)
     command = [sys.executable, "-m", "sidestream", "archive", "put", str(run.resolve()), str(place), "--wait"]
     with (run / LOG).open("wb") as log:
         process = subprocess.Popen(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..error import Error, UsageError
 from .contents import sha256_of
 from .manifest import ArchivedFile, Manifest, Part, manifest_of
-from .place import ARRIVING, Place, carry
+from .place import ARRIVING, Place, carry, folders_of
 
 
 @dataclass(frozen=True)
@@ -64,22 +65,29 @@ def get(place: Place, wanted: Sequence[str], target: Path) -> list[Part]:
         Error: there is no such part, a copy is damaged in the archive, or something else has its name in the folder.
     """
     parts = chosen(manifest_of(place), wanted)
-    missing = [file for part in parts for file in part.files if not _is_here(target, file)]
+    missing = {file.name: file for part in parts for file in part.files if not _is_here(target, file)}
     if not missing:
         return parts
     arriving = target.resolve() / ARRIVING
     arriving.mkdir(parents=True, exist_ok=True)
-    carry(place.for_rsync(), f"{arriving}/", [file.name for file in missing])
-    for file in missing:
-        there = arriving / file.name
-        if not there.is_file() or sha256_of(there) != file.sha256:
-            there.unlink(missing_ok=True)
-            hint = "`sidestream archive verify` names all that is; archive the run again where it is still there"
-            raise Error("the copy in the archive is damaged", f"{place}, {file.name}", hint)
+    damaged = _fetched(place, arriving, missing.values())
+    if damaged := _fetched(place, arriving, damaged):  # what an earlier call has left may have been to blame
+        hint = "`sidestream archive verify` names all that is; archive the run again where it is still there"
+        raise Error("the copy in the archive is damaged", f"{place}, {damaged[0].name}", hint)
     here = Place(str(target.resolve()))
-    here.keep_arrived([file.name for file in missing])
+    here.keep_arrived(list(missing))
     here.sweep()
     return parts
+
+
+def _fetched(place: Place, arriving: Path, files: Collection[ArchivedFile]) -> list[ArchivedFile]:
+    """Brings files; returns, and removes, those that are then not as they were archived."""
+    if files:
+        carry(place.for_rsync(), f"{arriving}/", [file.name for file in files])
+    damaged = [file for file in files if not _is_as_archived(arriving / file.name, file)]
+    for file in damaged:
+        (arriving / file.name).unlink(missing_ok=True)
+    return damaged
 
 
 def chosen(manifest: Manifest, wanted: Sequence[str]) -> list[Part]:
@@ -112,8 +120,19 @@ def _fault(file: ArchivedFile, sizes: dict[str, int], checksums: dict[str, str])
 
 def _is_here(target: Path, file: ArchivedFile) -> bool:
     path = target / file.name
-    if not path.exists():
+    for taken in (target / folder for folder in folders_of(file.name)):
+        if os.path.lexists(taken) and not taken.is_dir():
+            raise _taken(taken)
+    if not os.path.lexists(path):
         return False
-    if path.is_file() and sha256_of(path) == file.sha256:
+    if _is_as_archived(path, file):
         return True
-    raise UsageError("something else has the name of an archived file", path, "give another folder with --to")
+    raise _taken(path)
+
+
+def _taken(path: Path) -> UsageError:
+    return UsageError("something else has the name of an archived file", path, "give another folder with --to")
+
+
+def _is_as_archived(path: Path, file: ArchivedFile) -> bool:
+    return path.is_file() and sha256_of(path) == file.sha256

@@ -13,10 +13,12 @@ from pathlib import Path
 from ..error import Error
 from ..files.opening import RESULT
 from ..files.snapshot import SnapshotFile
-from ..runs.outputs import PENDING, Output, all_outputs_in
+from ..runs.outputs import PENDING, Output, output_at
 from .manifest import ArchivedFile, Part, date_of
+from .place import folders_of
 
 FOLDERS = (".pictures", ".data")  # how folders end that are one thing
+DEPTH = 2  # outputs lie in the run itself, or in folders of it
 OF_THIS_MOMENT = ("stream.json",)  # says nothing once the run has ended
 LOG, LOG_END = "events", ".jsonl"
 
@@ -27,33 +29,34 @@ class Contents:
 
     parts: tuple[Part, ...]
     left_out: tuple[str, ...]
-    outputs: dict[str, Output]
 
 
 def contents_of(run: Path) -> Contents:
-    """Looks at all files of a run. Checkpoints that wait for their commit, and hidden names, are none."""
-    outputs = {str(output.path.relative_to(run)): output for output in all_outputs_in(run) if not output.is_pending}
+    """Looks at all files of a run, once: what a file belongs to follows from its name, whatever the run does meanwhile.
+
+    Checkpoints that wait for their commit, and hidden names, are none.
+    """
     files: dict[str, list[ArchivedFile]] = {}
     left_out = []
     for name in _names_in(run):
         found = _file(run, name)
         if isinstance(found, ArchivedFile):
-            files.setdefault(_part_of(name, outputs), []).append(found)
+            files.setdefault(_part_of(name), []).append(found)
         elif not found:
             left_out.append(name)
-    parts = [Part(name, _kind(name, outputs), tuple(members)) for name, members in sorted(files.items())]
-    return Contents(tuple(parts), tuple(left_out), outputs)
+    parts = [Part(name, _kind(name), tuple(members)) for name, members in sorted(files.items())]
+    return Contents(tuple(parts), tuple(left_out))
 
 
-def described(run: Path, part: Part, outputs: dict[str, Output]) -> Part:
+def described(run: Path, part: Part) -> Part:
     """The part with its format, step and units, as far as it can be read."""
     path = run / part.name
     try:
-        if part.name in outputs:
+        if output := _output(part.name):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 opened = SnapshotFile(path)
-            return replace(part, format=opened.format, step=outputs[part.name].step, units=opened.units)
+            return replace(part, format=opened.format, step=output.step, units=opened.units)
         if part.kind == "result":
             return replace(part, format="netcdf", step=_step_of(path), units=_units_of(path))
     except (Error, OSError) as problem:
@@ -111,15 +114,18 @@ def _file(run: Path, name: str) -> ArchivedFile | bool:
     return ArchivedFile(name, about.st_size, date_of(about.st_mtime))
 
 
-def _part_of(name: str, outputs: dict[str, Output]) -> str:
+def _part_of(name: str) -> str:
     """The outermost folder that is one thing, or the file itself."""
-    above = [str(path) for path in reversed(Path(name).parents)]
-    return next((path for path in above if path in outputs or path.endswith(FOLDERS)), name)
+    return next((path for path in folders_of(name) if _output(path) or path.endswith(FOLDERS)), name)
 
 
-def _kind(name: str, outputs: dict[str, Output]) -> str:
-    if name in outputs:
-        return outputs[name].kind
+def _output(name: str) -> Output | None:
+    return output_at(Path(name)) if len(Path(name).parts) <= DEPTH else None
+
+
+def _kind(name: str) -> str:
+    if output := _output(name):
+        return output.kind
     if name.endswith(".pictures"):
         return "pictures"
     if name.startswith("results/") and name.endswith(RESULT):

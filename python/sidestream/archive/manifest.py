@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
 from typing import Any
 
 from ..error import Error
-from .place import ARRIVING, Place
+from .place import ARRIVING, Place, folders_of
 
 NAME = "manifest.json"
 VERSION = 1
@@ -58,6 +59,20 @@ class Manifest:
     parts: dict[str, Part] = field(default_factory=dict)
     is_complete: bool = False
     written: str = ""
+
+    def in_the_way_of(self, others: Sequence[Part]) -> list[Part]:
+        """The parts that cannot stay beside others: they have their names, or files of, above or below their files."""
+        names = {part.name for part in others} | {file.name for part in others for file in part.files}
+        above = {folder for name in names for folder in folders_of(name)}
+
+        def is_free(name: str) -> bool:
+            return name not in names and name not in above and names.isdisjoint(folders_of(name))
+
+        return [
+            part
+            for part in self.parts.values()
+            if not all(map(is_free, (part.name, *(file.name for file in part.files))))
+        ]
 
     def write(self, place: Place) -> None:
         """Gives the archive this manifest."""

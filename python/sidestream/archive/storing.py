@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +13,10 @@ from pathlib import Path
 
 from ..error import Error, UsageError
 from ..files.opening import is_run, is_there
-from .contents import Contents, contents_of, dated, described, is_log, sha256_of
-from .manifest import NAME, ArchivedFile, Manifest, Part, read_manifest
-from .place import ARRIVING, Place, carry, need_rsync
+from .contents import contents_of, dated, described, is_log, sha256_of
+from .manifest import ArchivedFile, Manifest, Part, read_manifest
+from .ownership import claim, identity_of, of_another, require_free_or_own
+from .place import ARRIVING, Place, carry, folders_of, need_rsync
 
 TOGETHER_BYTES = 256 << 20  # parts that follow each other are sent at once up to here
 TRIES = 3
@@ -37,32 +38,27 @@ class Report:
     travelled_bytes: int = 0
 
 
-def check(run: Path, place: Place) -> Manifest:
-    """The manifest to go on with; nothing is changed.
+def begun(run: Path, place: Place) -> tuple[Place, Manifest]:
+    """The place, the run's from now on and changed by this process alone, and the manifest to go on with.
 
     Raises:
-        Error: what is at either end is not what it has to be.
+        Error: what is at either end is not what it has to be; nothing was changed.
     """
     need_rsync()
-    if not is_there(run) or not run.is_dir() or not is_run(run):
-        raise Error("there is no run to archive", run, "give the folder that `sidestream run --out` wrote")
     own = run.resolve()
     if not place.host and own in (Path(place.folder), *Path(place.folder).parents):
         raise UsageError("the archive would lie in the run itself", place, "give a folder beside or far from it")
     if not place.host and Path(place.folder).exists() and not Path(place.folder).is_dir():
         raise UsageError("an archive is a folder, and this is none", place, "give another place")
-    identity = _identity(run)
+    identity = identity_of(run)
     found = read_manifest(place)
     if found is None:
-        others = set(place.names()) - {ARRIVING, f".{NAME}.tmp"}
-        if others:
-            hint = "give a folder that is empty or not there"
-            raise UsageError(f"the folder has other files in it: {', '.join(sorted(others)[:3])}", place, hint)
-        return Manifest(own.name, identity)
-    if found.identity != identity:
-        hint = "give each run an archive of its own"
-        raise UsageError(f"this is the archive of another run, `{found.run}`", place, hint)
-    return found
+        require_free_or_own(place, identity)
+    elif found.identity != identity:
+        raise of_another(place, found.run)
+    claim(place, own.name, identity, has_manifest=found is not None)
+    place = place.written_by(secrets.token_hex(8))
+    return place, read_manifest(place) or Manifest(own.name, identity)
 
 
 def store(run: Path, place: Place, tell: Tell = lambda _: None) -> Report:
@@ -73,18 +69,18 @@ def store(run: Path, place: Place, tell: Tell = lambda _: None) -> Report:
     """
     run = run.resolve()
     with alone(run), tempfile.TemporaryDirectory(prefix="sidestream-") as logs:
-        manifest = check(run, place)
-        place.make()
+        place, manifest = begun(run, place)
         contents = contents_of(run)
         parts = [_frozen(run, part, Path(logs)) if is_log(part.name) else part for part in contents.parts]
-        sizes = place.sizes(file.name for part in manifest.parts.values() for file in part.files)
+        _drop_doubles(manifest)
+        sizes = place.sizes({file.name for part in (*manifest.parts.values(), *parts) for file in part.files})
         wanted = [part for part in parts if not _is_kept(part, manifest, sizes)]
         kept = [part.name for part in parts if part not in wanted]
         report = Report(kept=kept, left_out=list(contents.left_out), bytes=sum(part.bytes for part in parts))
         manifest.is_complete = False
         for batch in _batches(wanted):
             tell(f"{batch[0].name}, {len(report.sent) + 1} of {len(wanted)}")
-            _store_together(_Work(run, Path(logs), place, contents), batch, manifest, report)
+            _store_together(_Work(run, Path(logs), place, sizes), batch, manifest, report)
         manifest.is_complete = True
         manifest.write(place)
         place.sweep()
@@ -96,7 +92,7 @@ class _Work:
     run: Path
     logs: Path
     place: Place
-    contents: Contents
+    sizes: dict[str, int]  # of files that are there in their places
 
     def root_of(self, name: str) -> Path:
         return self.logs if is_log(name) else self.run
@@ -105,6 +101,8 @@ class _Work:
 @contextmanager
 def alone(run: Path) -> Iterator[None]:
     """Nobody else archives the run meanwhile; ends with the process, however that ends."""
+    if not is_there(run) or not run.is_dir() or not is_run(run):
+        raise Error("there is no run to archive", run, "give the folder that `sidestream run --out` wrote")
     try:
         descriptor = os.open(run / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as problem:
@@ -120,21 +118,42 @@ def alone(run: Path) -> Iterator[None]:
 
 
 def _store_together(work: _Work, batch: Sequence[Part], manifest: Manifest, report: Report) -> None:
-    """Sends parts, looks at what has arrived, and gives it its places and its lines in the manifest."""
+    """Sends parts, looks at what has arrived, and gives it its places and its lines in the manifest.
+
+    The manifest is true all the while: what is about to be replaced is taken out of it first.
+    """
+    there: dict[str, ArchivedFile] = {}
     arrived: dict[str, ArchivedFile] = {}
     for root in sorted({work.root_of(part.name) for part in batch}):
-        names = [file for part in batch if work.root_of(part.name) == root for file in part.files]
-        arrived |= _send(root, work.place, names, report)
-    whole = [part for part in batch if all(file.name in arrived for file in part.files)]
-    work.place.keep_arrived([file.name for part in whole for file in part.files])
-    for part in whole:
-        part = replace(part, files=tuple(arrived[file.name] for file in part.files))
-        manifest.parts[part.name] = described(work.run, part, work.contents.outputs)
-        if manifest.parts[part.name].problem:
-            report.damaged[part.name] = manifest.parts[part.name].problem
+        files = [file for part in batch if work.root_of(part.name) == root for file in part.files]
+        there |= _in_place(root, work, files)
+        arrived |= _send(root, work.place, [file for file in files if file.name not in there], report)
+    found = there | arrived
+    whole = [part for part in batch if all(file.name in found for file in part.files)]
+    parts = [replace(part, files=tuple(found[file.name] for file in part.files)) for part in whole]
+    parts = [described(work.run, part) for part in parts]
+    replaced = manifest.in_the_way_of(parts)
+    if replaced:
+        for part in replaced:
+            del manifest.parts[part.name]
+        manifest.write(work.place)
+    names = [file.name for part in parts for file in part.files]
+    obsolete = {file.name for part in replaced for file in part.files}.difference(names)
+    work.place.make_way(names, obsolete)
+    work.place.keep_arrived([name for name in names if name not in there])
+    manifest.parts |= {part.name: part for part in parts}
+    report.damaged |= {part.name: part.problem for part in parts if part.problem}
     report.sent += [part.name for part in whole]
     report.gone += [part.name for part in batch if part not in whole]
     manifest.write(work.place)
+
+
+def _in_place(root: Path, work: _Work, files: Sequence[ArchivedFile]) -> dict[str, ArchivedFile]:
+    """The files that are there as they are in the run, whatever the manifest says: a cut may have left them so."""
+    alike = [file for file in files if work.sizes.get(file.name) == file.bytes]
+    checksums = work.place.checksums(file.name for file in alike)
+    now = [_as_it_is(root, file) for file in alike]
+    return {file.name: file for file in now if file is not None and checksums.get(file.name) == file.sha256}
 
 
 def _send(root: Path, place: Place, files: Sequence[ArchivedFile], report: Report) -> dict[str, ArchivedFile]:
@@ -158,7 +177,7 @@ def _send(root: Path, place: Place, files: Sequence[ArchivedFile], report: Repor
 def _as_it_is(root: Path, file: ArchivedFile) -> ArchivedFile | None:
     try:
         return replace(dated(file, root / file.name), sha256=sha256_of(root / file.name))
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         return None
     except OSError as problem:
         raise Error(f"a file of the run cannot be read: {problem.strerror}", root / file.name) from problem
@@ -172,6 +191,13 @@ def _frozen(run: Path, part: Part, logs: Path) -> Part:
     (logs / part.name).write_bytes(content)
     os.utime(logs / part.name, ns=(about.st_atime_ns, about.st_mtime_ns))
     return replace(part, files=(dated(part.files[0], logs / part.name),))
+
+
+def _drop_doubles(manifest: Manifest) -> None:
+    """Takes parts out that lie within others, which early archives of runs that went on may have."""
+    for name in list(manifest.parts):
+        if any(folder in manifest.parts for folder in folders_of(name)):
+            del manifest.parts[name]
 
 
 def _is_kept(part: Part, manifest: Manifest, sizes: dict[str, int]) -> bool:
@@ -195,12 +221,3 @@ def _batches(parts: Sequence[Part]) -> Iterator[list[Part]]:
         batch.append(part)
     if batch:
         yield batch
-
-
-def _identity(run: Path) -> str:
-    """What tells a run from another one of its name: when and as what it began."""
-    try:
-        with (run / "events.jsonl").open("rb") as file:
-            return hashlib.sha256(file.readline(1 << 20)).hexdigest()
-    except OSError:
-        return ""

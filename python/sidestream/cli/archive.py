@@ -19,7 +19,8 @@ class ArchiveGroup(TyperGroup):
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
         """The command that words mean, and what is left of them."""
-        is_short = len(words) > 1 and not words[0].startswith("-") and words[0] not in self.commands
+        is_named = words[0].startswith("-") or words[0] in self.commands
+        is_short = not is_named and (len(words) > 1 or Path(words[0]).is_dir())
         return super().resolve_command(context, ["put", *words] if is_short else words)
 
 

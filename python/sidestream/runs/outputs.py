@@ -31,7 +31,7 @@ def outputs_in(folder: Path, kind: str | None = None) -> list[Output]:
     """The outputs in a folder by kind and step, checkpoints first; those of one kind if it is named."""
     pending = folder / PENDING
     paths = [*folder.iterdir(), *(pending.iterdir() if pending.is_dir() else ())]
-    found = [output for output in map(_output_at, paths) if output is not None]
+    found = [output for output in map(output_at, paths) if output is not None]
     chosen = [output for output in found if kind is None or output.kind == kind]
     return sorted(chosen, key=lambda output: (output.kind, output.step, output.path.name))
 
@@ -44,7 +44,8 @@ def all_outputs_in(folder: Path) -> list[Output]:
     return [*own, *(output for path in others for output in outputs_in(path))]
 
 
-def _output_at(path: Path) -> Output | None:
+def output_at(path: Path) -> Output | None:
+    """The output that a path names; None of another name."""
     named: tuple[str, int] | None = extension().output_named(path.name)
     return None if named is None else Output(path, *named, is_pending=is_pending(path))
 
