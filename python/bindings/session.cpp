@@ -6,14 +6,18 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
+#include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/core/timer.hpp"
 #include "sidestream/sims/host_run.hpp"
 
 namespace sidestream::bindings {
@@ -55,7 +59,7 @@ class Session {
           const std::string& job_program, bool catches_signals, bool tells_steps, Tell tell, const Problem& problem) {
     ensure_mpi();
     const nb::gil_scoped_release unlocked;
-    const comm::Communicator world(comm ? MPI_Comm_f2c(*comm) : MPI_COMM_SELF);
+    const comm::Communicator& world = world_.emplace(comm ? MPI_Comm_f2c(*comm) : MPI_COMM_SELF);
     sims::HostOptions options;
     world.agree_on([&] {
       if (problem) raise(*problem);
@@ -69,6 +73,7 @@ class Session {
                  .tells_steps = tells_steps};
     });
     run_.emplace(world, std::move(options), with_python(std::move(tell)));
+    if (computes()) leaving_ = run_->compute().duplicate();
   }
 
   bool computes() const { return run_->computes(); }
@@ -93,10 +98,11 @@ class Session {
     run_->set_mesh(mesh);
   }
   void set_field(const std::string& name, const std::string& unit, const std::string& meaning, bool is_state,
-                 const std::string& type, const std::vector<Memory>& blocks) {
+                 const std::string& type, const std::vector<Memory>& blocks, bool is_writable) {
     sims::HostField field;
     field.quantity = {name, unit, meaning, is_state};
     field.type = mesh::element_type(type);
+    field.is_writable = is_writable;
     for (const auto& [address, strides] : blocks)
       field.blocks.push_back({reinterpret_cast<void*>(address), {strides[0], strides[1], strides[2]}});
     run_->set_field(std::move(field));
@@ -165,8 +171,25 @@ class Session {
     static constexpr std::array words{"finished", "incomplete", "interrupted", "stopped"};
     const std::string word = words[static_cast<std::size_t>(run_->end())];
     run_.reset();
+    leaving_.reset();
+    world_.reset();
     return word;
   }
+
+  bool is_whole() const { return run_->is_whole(); }
+  bool all_leave(double patience_s) {
+    const nb::gil_scoped_release unlocked;
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    comm::check(MPI_Ibarrier(leaving_->raw(), &barrier), "MPI_Ibarrier");
+    const core::Stopwatch since;
+    int all_are_here = 0;
+    while (all_are_here == 0 && since.seconds() < patience_s) {
+      comm::check(MPI_Test(&barrier, &all_are_here, MPI_STATUS_IGNORE), "MPI_Test");
+      if (all_are_here == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return all_are_here != 0;
+  }
+  void abort_job() const { MPI_Abort(world_->raw(), 1); }
 
  private:
   [[noreturn]] static void raise(const std::tuple<std::string, std::string, std::string>& problem) {
@@ -183,6 +206,8 @@ class Session {
 
   std::vector<std::unique_ptr<double>> knobs_;  // outlive the run
   std::vector<std::string> names_;
+  std::optional<comm::Communicator> world_;    // of the program, sidecars and all
+  std::optional<comm::Communicator> leaving_;  // of the ranks that compute, for those that leave by an exception
   std::optional<sims::HostRun> run_;
 };
 
@@ -202,7 +227,8 @@ void bind_session(nb::module_& module) {
            nb::arg("ghosts"), nb::arg("blocks"), nb::arg("problem").none(),
            "Everything along x, y, z; blocks are (level, first cell, end). Collective.")
       .def("set_field", &Session::set_field, nb::arg("name"), nb::arg("unit"), nb::arg("meaning"), nb::arg("is_state"),
-           nb::arg("type"), nb::arg("blocks"), "Blocks are (address, elements between neighbours along x, y, z).")
+           nb::arg("type"), nb::arg("blocks"), nb::arg("is_writable"),
+           "Blocks are (address, elements between neighbours along x, y, z).")
       .def("set_particles", &Session::set_particles, nb::arg("name"), nb::arg("count"), nb::arg("ids"),
            nb::arg("positions"), nb::arg("attributes"), nb::arg("mass"),
            "Addresses; attributes are (name, unit, address).")
@@ -222,6 +248,10 @@ void bind_session(nb::module_& module) {
       .def("next_time", &Session::next_time, nb::arg("time"))
       .def("step", &Session::step, nb::arg("step"), nb::arg("time"), nb::arg("problem").none(), "Collective.")
       .def("progress", &Session::progress)
+      .def_prop_ro("is_whole", &Session::is_whole)
+      .def("all_leave", &Session::all_leave, nb::arg("patience_s"),
+           "Whether all ranks that compute call this within some seconds; else nothing can be done but to end the job.")
+      .def("abort_job", &Session::abort_job, "Ends all ranks of the program's communicator, sidecars too.")
       .def("end", &Session::end, "How the run ended. Collective.");
 }
 

@@ -13,13 +13,15 @@ Example:
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from operator import index
 from os import PathLike, fspath
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,7 @@ __all__ = ["Session", "session"]
 Triple = tuple[int, int, int]
 Problem = tuple[str, str, str]
 MOST, MOST_CELLS = 2**62, 2**30
+PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the last
 Method = TypeVar("Method", bound=Callable[..., Any])
 TYPES = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 
@@ -140,7 +143,13 @@ def session(
 
 
 class Session:
-    """A run beside a Python program; made by `session`."""
+    """A run beside a Python program; made by `session`.
+
+    An exception that leaves the `with` on all ranks that compute ends the run as `close` there would, with what was
+    published, and goes on to whoever catches it, who may open another session. One that leaves it on some ranks alone,
+    or where sidecars wait for what failed half-way, cannot be caught outside: its traceback is printed and the job is
+    ended, after some seconds in which the other ranks may come too, as these would wait for ever.
+    """
 
     def __init__(
         self,
@@ -184,12 +193,15 @@ class Session:
             )
             if not self._run.computes:
                 self._run.serve()
+        self._has_sidecars = False
         self.comm = self._own_comm(comm)  #: of the ranks that compute, to be used instead; None on a sidecar
 
     def _own_comm(self, comm: Any) -> Any:
         if not self._run.computes or comm is None:
             return None if comm is not None else _Alone()
-        return type(comm).f2py(self._run.compute) if hasattr(type(comm), "f2py") else comm
+        own = type(comm).f2py(self._run.compute) if hasattr(type(comm), "f2py") else comm
+        self._has_sidecars = own.size < comm.size
+        return own
 
     @_together(_no_mesh)
     def mesh(
@@ -248,8 +260,9 @@ class Session:
     def field(self, name: str, arrays: Any, *, unit: str = "", meaning: str = "", is_state: bool = True) -> None:
         """Says where a quantity lies; again where its array is another. All ranks give the same in the same order.
 
-        The array is read where it lies, and written only by a restart. Where its last axis is contiguous and of single
-        or double precision nothing is ever copied; else it is converted when somebody asks for it. Local.
+        The array is read where it lies, and written only by a restart: where it is read-only, `begin` refuses to go on
+        from a checkpoint. Where its last axis is contiguous and of single or double precision nothing is ever copied;
+        else it is converted when somebody asks for it. Local.
 
         Args:
             name: "gas_density", "velocity_x", ...: `sidestream list quantities` has those that analyses know.
@@ -286,6 +299,7 @@ class Session:
                 is_state=bool(is_state),
                 type=types.pop(),
                 blocks=memory,
+                is_writable=all(map(_is_writable, given)),
             )
         self._arrays[name] = given
 
@@ -452,19 +466,44 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
     ) -> None:
-        if problem is not None and problem is self._refused and self.status is None and self._run.computes:
+        if self.status is not None or not self._run.computes:
+            return
+        if kind is None:
+            self.close()
+            return
+        if problem is self._refused and self._refused is not None:
             with suppress(Error), translated_errors():  # the others are told, who wait at the next call that all make
                 refused = (self._refused.what, self._refused.where, self._refused.hint)
                 _ = self._run.step(0, 0.0, refused) if self._run.has_begun else self._run.begin(0, 0.0, refused)
-        # Another rank that fails alone cannot end the run: the others wait for it somewhere.
-        if kind is None or not self._run.has_begun:
+        if not self._run.all_leave(PATIENCE_S):
+            self._end_job(problem, "has left the session by an exception, and not all others did")
+        if self._has_sidecars and self._run.has_begun and not self._run.is_whole:
+            self._end_job(problem, "cannot tell the sidecars, which wait for what failed half-way")
+        with suppress(Error):  # what went wrong first is what is raised
             self.close()
+
+    def _end_job(self, problem: BaseException | None, why: str) -> NoReturn:
+        """Other ranks wait for this one: the job ends, with what was wrong here."""
+        with suppress(OSError, ValueError):
+            if problem is not None:
+                sys.excepthook(type(problem), problem, problem.__traceback__)
+            print(f"error: rank {self.comm.rank} {why}: the job ends", file=sys.stderr)
+            sys.stdout.flush()
+            sys.stderr.flush()
+        self._run.abort_job()
+        os._exit(1)
 
 
 class _Alone:
     """The communicator of one process, without mpi4py."""
 
     rank, size = 0, 1
+
+
+def _is_writable(array: NDArray[Any]) -> bool:
+    """Whether each element may be another number."""
+    has_memory_of_its_own = all(stride != 0 or n <= 1 for stride, n in zip(array.strides, array.shape, strict=True))
+    return array.flags.writeable and has_memory_of_its_own
 
 
 def _job_program() -> str:

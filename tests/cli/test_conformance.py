@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from calls import command
 from hosts import HOSTS, c_program, fortran_program
 from sidestream.launch.conformance import Finding, _once
 from sidestream.launch.launcher import mpi_environment
+from test_files import is_alive
 from tiers import slow
 
 TASKS = '[task.slice]\nanalysis = "slice"\nfields = ["{field}"]\nevery = 40\n'
@@ -209,6 +213,48 @@ def test_a_program_without_a_session_and_one_that_is_not_there_are_told(tmp_path
     lost = command(tmp_path, "conformance", "--", "./nothing_here")
     assert lost.returncode == 1
     assert "cannot start `./nothing_here`" in lost.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "hint"),
+    [
+        ("exit 3", "ended with the exit code 3 before it opened", "it said nothing"),
+        ("echo one; echo no input >&2; echo ----; exit 2", "ended with the exit code 2", "it said at last: no input"),
+        ("echo one; kill -9 $$", "was ended by the signal 9", "it said at last: one"),
+    ],
+)
+def test_a_program_that_fails_before_its_session_is_told_by_its_last_words(
+    line: str, what: str, hint: str, tmp_path: Path
+) -> None:
+    done = command(tmp_path, "conformance", "--", "sh", "-c", line)
+
+    assert done.returncode == 1
+    assert f"error: the program {what}" in done.stderr
+    assert f"hint: {hint}" in done.stderr
+    assert ("one\n" in done.stderr) == ("one" in line), "what it prints goes beside the findings"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, *slow(signal.SIGINT)])
+def test_a_check_that_is_ended_leaves_no_rank(number: signal.Signals, tmp_path: Path) -> None:
+    words = ["conformance", "--", "mpirun", "-n", "2", "sh", "-c", "echo $$ >> pids; sleep 60; sleep 60"]
+    pids = tmp_path / "pids"
+    with subprocess.Popen(
+        [sys.executable, "-m", "sidestream", *words],
+        cwd=tmp_path,
+        env=mpi_environment(os.environ, 2),
+        stderr=subprocess.PIPE,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while (not pids.exists() or len(pids.read_text().split()) < 2) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+        process.send_signal(number)
+        _, messages = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert b"interrupted" in messages
+    time.sleep(0.5)
+    assert not [pid for pid in pids.read_text().split() if is_alive(pid)]
 
 
 def test_the_table_is_for_reading(programs: dict[str, tuple[list[object], str]], tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import sidestream
 from calls import command
 from hosts import launch
 from test_faults import results
+from tiers import slow
 
 SLICE = """
 [task.slice]
@@ -189,6 +190,79 @@ def test_a_run_in_the_folder_is_refused_replaced_or_gone_on_with(tmp_path: Path)
         run.mesh(SHAPE)
         run.field("height", heights())
         assert run.begin() == (0, 0.0)
+
+
+def read_only(kind: str, values: np.ndarray, folder: Path) -> np.ndarray:
+    if kind == "bytes":
+        return np.frombuffer(values.tobytes()).reshape(values.shape)
+    if kind == "memmap":
+        values.tofile(folder / "values.bin")
+        return np.memmap(folder / "values.bin", dtype="f8", mode="r", shape=values.shape)
+    if kind == "broadcast":
+        return np.broadcast_to(values[:1, :1], values.shape)
+    if kind == "one number for many cells":
+        one = values[:1, :1].copy()
+        return np.lib.stride_tricks.as_strided(one, values.shape, (0, 0, one.strides[2]))
+    copy = values.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+CHECKPOINT = '[output]\ncheckpoint = { format = "raw", every = 1 }\n'
+
+
+@pytest.mark.parametrize("kind", ["flag", "bytes", "memmap", "broadcast", "one number for many cells"])
+def test_an_array_that_cannot_be_written_is_refused_where_a_checkpoint_would_fill_it(kind: str, tmp_path: Path) -> None:
+    array = read_only(kind, heights(), tmp_path)
+    with opened(tmp_path, CHECKPOINT, existing="resume") as run:
+        run.mesh(SHAPE)
+        run.field("height", array)
+        run.begin()  # from nothing: it is read alone
+        run.step(1, 1.0)
+    before, filled = heights() + 1.0, np.zeros(SHAPE)
+    array = read_only(kind, before, tmp_path)
+    expected = array.copy()
+    with opened(tmp_path, CHECKPOINT, existing="resume") as run:
+        run.mesh(SHAPE)
+        run.field("height", array)
+        with pytest.raises(sidestream.Error, match=r"cannot be written\n  --> field `height`"):
+            run.begin()
+        assert np.array_equal(array, expected)
+        run.field("height", filled)
+        assert run.begin() == (1, 1.0)
+    assert np.array_equal(filled, read_only(kind, heights(), tmp_path))
+
+
+ONE_READS = """
+from mpi4py import MPI
+import numpy as np
+import sidestream
+
+world = MPI.COMM_WORLD
+array = np.ones((4, 4, 4))
+for go in range(2):
+    with sidestream.session("tasks.toml", "run", comm=world, existing="resume", quiet=True) as run:
+        run.mesh((4, 4, 8), blocks=np.s_[:, :, 4 * world.rank : 4 * world.rank + 4])
+        run.field("height", array)
+        try:
+            run.begin()
+            run.step(1, 1.0)
+        except sidestream.Error as error:
+            print("refused", error.where, array.max(), flush=True)
+    if go == 0:
+        array[:] = 2.0
+        array.flags.writeable = world.rank == 0
+"""
+
+
+def test_an_array_that_one_rank_cannot_write_is_refused_on_all_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "tasks.toml").write_text(CHECKPOINT)
+    (tmp_path / "reads.py").write_text(ONE_READS)
+
+    done = launch(tmp_path, 2, sys.executable, "reads.py")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused field `height` 2.0") == 2, done.stdout
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -374,6 +448,80 @@ def test_wrong_arguments_on_one_rank_are_refused_on_all(name: str, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stdout.splitlines() if line.startswith("refused")]
     assert len(told) == 2 and told[0] == told[1], done.stdout
+
+
+LEAVES = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import sidestream
+import sidestream.sessions
+
+sidestream.sessions.PATIENCE_S = float(sys.argv[2])
+how, world = sys.argv[1], MPI.COMM_WORLD
+run = None
+try:
+    with sidestream.session("tasks.toml", "run", comm=world, quiet=True) as run:
+        if run.comm is not None:
+            rank, ranks = run.comm.rank, run.comm.size
+            run.mesh((4, 4, 4 * ranks), blocks=np.s_[:, :, 4 * rank : 4 * rank + 4])
+            run.field("height", np.ones((4, 4, 4)))
+            if how == "one before":
+                assert rank == 0, "wrong on the last rank"
+            run.begin()
+            run.step(1, 1.0)
+            if how == "all":
+                raise ValueError("wrong on all ranks")
+            if how == "one":
+                assert rank == 0, "wrong on the last rank"
+            if how == "one in an exchange":
+                assert rank == 0, "wrong on the last rank"
+                run.comm.Barrier()
+            run.step(1 if how == "refused" else 2, 2.0)
+except (ValueError, AssertionError, sidestream.Error) as error:
+    print("caught", run.status, error, flush=True)
+    raise
+"""
+SIDECAR = SLICE + 'transport = "in-transit"\n[coupling]\nsidecars = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("how", "ranks", "text"),
+    [("all", 3, SIDECAR), ("refused", 2, SIDECAR), *slow(("all", 2, SLICE), ("refused", 3, SIDECAR))],
+)
+def test_an_exception_on_all_ranks_ends_the_run_and_may_be_caught(
+    how: str, ranks: int, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tasks.toml").write_text(text)
+    (tmp_path / "leaves.py").write_text(LEAVES)
+
+    done = launch(tmp_path, ranks, sys.executable, "leaves.py", how, 60.0)
+
+    assert done.returncode not in (0, None), done.stderr
+    word = "wrong on all ranks" if how == "all" else "step 1 comes after step 1"
+    computing = ranks - (text == SIDECAR)
+    assert done.stdout.count(f"caught finished {word}") == computing, done.stdout + done.stderr
+    assert done.stderr.count(f"Error: {word}") >= 1
+    assert len(results(tmp_path / "run")) == 2, "what was published is there"
+
+
+@pytest.mark.parametrize(
+    ("how", "ranks", "text"),
+    [("one", 3, SIDECAR), ("one before", 2, SLICE), *slow(("one", 2, SLICE), ("one in an exchange", 2, SLICE))],
+)
+def test_an_exception_on_one_rank_ends_the_job_with_its_traceback(
+    how: str, ranks: int, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tasks.toml").write_text(text)
+    (tmp_path / "leaves.py").write_text(LEAVES)
+
+    done = launch(tmp_path, ranks, sys.executable, "leaves.py", how, 1.0)
+
+    assert done.returncode == 1, done.stderr
+    assert "AssertionError: wrong on the last rank" in done.stderr
+    last = ranks - 1 - (text == SIDECAR)
+    assert f"error: rank {last} has left the session by an exception, and not all others did" in done.stderr
+    assert "caught" not in done.stdout
 
 
 def test_a_session_that_was_closed_does_nothing(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ struct HostField {
   mesh::Quantity quantity;
   mesh::ElementType type = mesh::ElementType::float64;
   std::vector<HostMemory> blocks;  ///< one for each of the mesh, in its order
+  bool is_writable = true;         ///< else a run that would fill it from a checkpoint is refused
 };
 
 /// Particles of one kind that lie in the program's memory, wherever their cells are: they are copied when somebody asks
@@ -122,7 +123,8 @@ class HostRun {
   void add_knob(const core::Option& option, double& value);
 
   /// The state before the first step: does what is due there. Where the run goes on from a checkpoint, fields that are
-  /// state are filled from it, and `step` and `time` are those of it.
+  /// state are filled from it, and `step` and `time` are those of it. Refused, before anything is written, where one of
+  /// them is not writable on some rank.
   void begin(std::int64_t& step, double& time);
   bool has_begun() const;
   /// Whether a run that has begun went on from a checkpoint. Local.

@@ -8,13 +8,16 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..error import Error
+from .programs import terminable
 
 __all__ = ["CHECKS", "Finding", "conformance"]
 
@@ -33,7 +36,7 @@ UNSEEN_WHY = dict.fromkeys(CHECKS, "the run did not begin") | {
     "ghosts": "no ghost cells are declared, or no step was told"
 }
 POLL_S, GRACE_S = 0.1, 2.0
-TALK = 2  # what the program prints goes beside the findings
+TALK, TALK_BYTES = 2, 65536  # what the program prints goes beside the findings
 SYSTEMS = {
     "cgs": {"cm", "g", "erg", "dyn", "gauss", "Gauss"},
     "SI": {"m", "kg", "J", "N", "Pa", "T", "W", "V", "C", "A"},
@@ -68,8 +71,14 @@ def conformance(command: Sequence[str], patience_s: float = 10.0) -> tuple[list[
         Error: the command is not there, or it opens no session.
     """
     with tempfile.TemporaryDirectory(prefix="sidestream-conformance-") as folder:
-        code = _run(command, Path(folder), patience_s)
+        code, last_line = _run(command, Path(folder), patience_s)
         told = [line for path in sorted(Path(folder).glob("rank*.jsonl")) for line in _lines(path)]
+    if not told and code != 0:
+        raise Error(
+            f"the program {_ending(code)} before it opened a session of Sidestream",
+            where=" ".join(command),
+            hint=f"it said at last: {last_line}" if last_line else "it said nothing: does it run by itself?",
+        )
     if not told:
         raise Error(
             "the program opened no session of Sidestream",
@@ -79,30 +88,64 @@ def conformance(command: Sequence[str], patience_s: float = 10.0) -> tuple[list[
     return _findings(told, code), code
 
 
-def _run(command: Sequence[str], folder: Path, patience_s: float) -> int:
+def _ending(code: int) -> str:
+    return f"was ended by the signal {-code}" if code < 0 else f"ended with the exit code {code}"
+
+
+def _run(command: Sequence[str], folder: Path, patience_s: float) -> tuple[int, str]:
+    """The exit code of the program, and the last line that it said; it does not outlive us where we are ended."""
+    with terminable():
+        program = _start(command, folder, patience_s)
+        talk = _Talk(program)
+        try:
+            since: float | None = None
+            while program.poll() is None:
+                time.sleep(POLL_S)
+                if since is None and any('"waits"' in path.read_text() for path in folder.glob("rank*.jsonl")):
+                    since = time.monotonic()
+                if since is not None and time.monotonic() - since > GRACE_S:
+                    break
+        finally:
+            if program.poll() is None:
+                _end(program)
+        return program.wait(), talk.last_line()
+
+
+def _start(command: Sequence[str], folder: Path, patience_s: float) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
         "SIDESTREAM_CONFORMANCE": str(folder),
         "SIDESTREAM_CONFORMANCE_PATIENCE": str(patience_s),
     }
     try:
-        program = subprocess.Popen(list(command), env=environment, stdout=TALK, start_new_session=True)
+        return subprocess.Popen(
+            list(command), env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
     except OSError as problem:
         raise Error(
             f"cannot start `{command[0]}`: {problem.strerror}", hint="give the command as a shell has it"
         ) from None
-    try:
-        since: float | None = None
-        while program.poll() is None:
-            time.sleep(POLL_S)
-            if since is None and any('"waits"' in path.read_text() for path in folder.glob("rank*.jsonl")):
-                since = time.monotonic()
-            if since is not None and time.monotonic() - since > GRACE_S:
-                break
-    finally:
-        if program.poll() is None:
-            _end(program)
-    return program.wait()
+
+
+class _Talk:
+    """What a program says goes beside the findings, as it comes."""
+
+    def __init__(self, program: subprocess.Popen[bytes]) -> None:
+        self._end = b""
+        self._reader = threading.Thread(target=self._pass_on, args=(program.stdout,), daemon=True)
+        self._reader.start()
+
+    def _pass_on(self, stream: IO[bytes]) -> None:
+        while said := os.read(stream.fileno(), TALK_BYTES):
+            self._end = (self._end + said)[-TALK_BYTES:]
+            with suppress(OSError):  # nobody listens any more
+                os.write(TALK, said)
+
+    def last_line(self) -> str:
+        """The last one with words, of a program that has ended."""
+        self._reader.join(GRACE_S)  # and no longer: a process that it left behind may hold the stream
+        lines = self._end.decode(errors="replace").splitlines()
+        return next((line.strip() for line in reversed(lines) if re.search(r"\w", line)), "")
 
 
 def _end(program: subprocess.Popen[bytes]) -> None:
@@ -131,7 +174,7 @@ def _findings(told: list[dict[str, Any]], code: int) -> list[Finding]:
     found = [_of_line(line) for line in told if line["kind"] == "finding"]
     found += [*_units(told), *_waits(told)]
     if code != 0 and not any(finding.verdict == WRONG for finding in found):
-        found.append(Finding("calls", WRONG, f"the program ended with the exit code {code}"))
+        found.append(Finding("calls", WRONG, f"the program {_ending(code)}"))
     result = []
     for check, meaning in CHECKS.items():
         of_check = [one for one in found if one.check == check]

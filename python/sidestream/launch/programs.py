@@ -60,6 +60,17 @@ def _failure(name: str, messages: MessageFilter, exit_code: int) -> Error:
 @contextmanager
 def killed_at_the_end(job: Job) -> Iterator[None]:
     """No rank survives us, however we end."""
+    with terminable():
+        try:
+            yield
+        finally:
+            if job.is_running():
+                job.kill()
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Has SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does."""
 
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -68,6 +79,4 @@ def killed_at_the_end(job: Job) -> Iterator[None]:
     try:
         yield
     finally:
-        if job.is_running():
-            job.kill()
         signal.signal(signal.SIGTERM, before)

@@ -131,6 +131,21 @@ class HostRun::Impl {
     if (step < 0) throw core::Error(fmt::format("the step is {}", step), options.name, "count steps from 0");
   }
 
+  // Throws on all ranks where the run goes on from a checkpoint that would fill memory which cannot be written.
+  void require_writable() const {
+    if (options.existing != io::ExistingRun::resume) return;
+    std::int32_t goes_on = 0;
+    if (compute->rank() == 0) goes_on = holds_checkpoints(options.folder) ? 1 : 0;
+    if (compute->broadcast(goes_on) == 0) return;
+    compute->agree_on([&] {
+      for (const HostField& field : state->fields())
+        if (field.quantity.is_state && !field.is_writable)
+          throw core::Error("the run goes on from a checkpoint, which would fill an array that cannot be written",
+                            "field `" + field.quantity.name + "`",
+                            "give a copy of the array, or say that the field is no state");
+    });
+  }
+
   // A call that the ranks make together, which `sidestream conformance` looks at. `check`: what is wrong where it is
   // refused.
   template <typename F>
@@ -160,6 +175,7 @@ class HostRun::Impl {
         throw core::Error("the run begins without a mesh", options.name, "say first what the mesh and the fields are");
     });
     require_step(step, time);
+    require_writable();
     is_within = true;
     state->moment.step = step;
     state->moment.time = time;
