@@ -439,7 +439,6 @@ def test_an_output_that_appears_while_the_run_is_looked_at_is_one_part(
     shutil.copytree(run / "plt00007", run / ".plt00051.tmp")
     monkeypatch.setattr(os, "walk", walk)
     storing.store(run, place)
-    storing.store(run, place)
 
     manifest = manifest_of(place)
     names = [file.name for part in manifest.parts.values() for file in part.files]
@@ -468,8 +467,12 @@ def test_a_part_that_changes_its_kind_replaces_the_old_one(
 ) -> None:
     folder, file, place = run / "plt00007", run / "chk00050.hdf5_chk", Place(str(run.parent / "there"))
     keep = Place.keep_arrived
-    for _ in range(2):
+    (run / "gas.pictures").mkdir()
+    for name in ("0", "1", "2"):
+        (run / "gas.pictures" / name).write_text(name)
+    for step in range(2):
         storing.store(run, place)
+        (run / "gas.pictures" / str(step)).unlink()
         (run / "config.toml").write_text((run / "config.toml").read_text() + "\n")
         folder.rename(run / ".old")
         file.rename(folder)
