@@ -286,7 +286,7 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("moment", ["write_once", "written_by", "keep_arrived", "write"])
+@pytest.mark.parametrize("moment", ["keep_arrived", *slow("write_once", "written_by", "write")])
 def test_a_first_copy_that_is_cut_at_any_moment_goes_on(
     moment: str, run: Path, sidestream: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +323,7 @@ def test_of_two_runs_at_once_one_has_the_place(run: Path, tmp_path: Path, monkey
     assert storing.store(tmp_path / "other", place).sent
 
 
+@pytest.mark.slow
 def test_of_two_copies_of_a_run_the_one_that_begins_last_goes_on(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -446,6 +447,7 @@ def test_an_output_that_appears_while_the_run_is_looked_at_is_one_part(
     assert len(names) == len(set(names))
 
 
+@pytest.mark.slow
 def test_an_archive_that_has_files_twice_is_mended(run: Path, sidestream: CommandLine) -> None:
     place = Place(str(run.parent / "there"))
     storing.store(run, place)
