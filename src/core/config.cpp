@@ -17,7 +17,7 @@
 
 #include "core/toml_text.hpp"
 #include "sidestream/core/input_file.hpp"
-#include "sidestream/core/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace sidestream::core {
 

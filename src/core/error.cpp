@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "sidestream/core/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace sidestream::core {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sidestream/core/error.hpp"
-#include "sidestream/core/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace sidestream::core {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sidestream/core/error.hpp"
-#include "sidestream/core/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace sidestream::core {
 

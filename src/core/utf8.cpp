@@ -1,6 +1,8 @@
-#include "sidestream/core/utf8.hpp"
+#include "core/utf8.hpp"
 
 #include <algorithm>
+
+#include "sidestream/core/input_file.hpp"
 
 namespace sidestream::core {
 

@@ -68,7 +68,8 @@ class Place:
             variables = {"LD_PRELOAD": str(library), "SIDESTREAM_IO_PATH": f"/{out}"} | layer
             own = ["env", *(f"{name}={value}" for name, value in variables.items()), *own]
         if largest_file is not None:
-            own = ["prlimit", f"--fsize={largest_file}", *own]
+            # MPI's own memory between ranks is a file.
+            own = ["env", "OMPI_MCA_btl=self,tcp", "prlimit", f"--fsize={largest_file}", *own]
         return ["mpirun", "-n", str(ranks), *own]
 
     def start(self, *words: str, **options: object) -> subprocess.Popen[str]:

@@ -73,7 +73,7 @@ def test_results_of_a_plot_file_are_those_of_the_run(folder: Path, tmp_path: Pat
 def test_histograms_in_units_have_pictures(folder: Path) -> None:
     (picture,) = pictures(sidestream.open(folder / "run"), "igm_temperature_pdf")
 
-    assert "value [K]" in picture.figure.axes[0].get_xlabel()
+    assert "temperature [K]" in picture.figure.axes[0].get_xlabel()
     assert "per dex" in picture.figure.axes[0].get_ylabel()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from calls import Done, command
-from fixtures import FAKE, WITH_FAKE, CommandLine, environment
+from fixtures import FAKE, CommandLine, environment, with_fake
 from sidestream.runs.run import Run
 from tiers import slow
 
@@ -94,7 +94,7 @@ def run_with_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done
     """A folder with a run without `--out`, and what was said of it."""
     folder = tmp_path_factory.mktemp("files")
     (folder / "box.toml").write_text('simulation = "cosmology"\n')
-    return folder, command(folder, "run", "box.toml", "-n", 1, "--set", "fake.mode=files", **WITH_FAKE)
+    return folder, command(folder, "run", "box.toml", "-n", 1, "--set", "fake.mode=files", **with_fake())
 
 
 def test_the_summary_tells_of_checkpoints_and_of_those_that_failed(run_with_files: tuple[Path, Done]) -> None:
@@ -324,7 +324,7 @@ def launched(tmp_path_factory: pytest.TempPathFactory) -> str:
     launcher.chmod(0o755)
     (folder / "box.toml").write_text('simulation = "cosmology"\n')
     words = ("run", "box.toml", "-n", 1, "--from", "a/plt00010", "--launcher", launcher)
-    done = command(folder, *words, **WITH_FAKE)
+    done = command(folder, *words, **with_fake())
     assert done.returncode == 0, done.stderr
     return (folder / "launched").read_text()
 

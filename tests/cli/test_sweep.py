@@ -16,7 +16,7 @@ import pytest
 import sidestream
 from calls import Done, command
 from configs import universe
-from fixtures import WITH_FAKE, CommandLine, environment
+from fixtures import CommandLine, environment, with_fake
 from sidestream.runs.run import Run
 
 TASK = '[task.spectra]\nanalysis = "power_spectrum"\nat_end = true\n'
@@ -159,7 +159,7 @@ def family(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
 
 def vary(folder: Path, config: str, varied: str, *words: object) -> Done:
     line = ("sweep", config, "--out", "family", "-n", 1, "--set", "fake.mode=long", "--vary", varied, *words)
-    return command(folder, *line, **WITH_FAKE)
+    return command(folder, *line, **with_fake())
 
 
 @TWO_CORES

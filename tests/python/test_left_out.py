@@ -27,7 +27,8 @@ def test_needs_a_program(): ...
 @pytest.mark.parametrize(("in_ci", "counts"), [("false", "3 skipped"), ("true", "1 failed, 1 skipped, 1 error")])
 def test_what_the_set_up_installs_must_be_there(in_ci: str, counts: str, tmp_path: Path) -> None:
     shutil.copy(CONFTEST, tmp_path)
-    shutil.copy(CONFTEST.with_name("processes.py"), tmp_path)
+    for beside in ("processes.py", "starts.py"):
+        shutil.copy(CONFTEST.with_name(beside), tmp_path)
     (tmp_path / "test_some.py").write_text(TESTS)
 
     line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_some.py"]

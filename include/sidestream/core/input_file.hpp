@@ -2,8 +2,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sidestream::core {
+
+/// Whether all of a text is UTF-8, as what users give has to be.
+bool is_utf8(std::string_view text);
 
 /// A file that a user names to be read: what messages call it, what to do where it is none, and how large it may be.
 struct InputFile {

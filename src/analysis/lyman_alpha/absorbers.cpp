@@ -76,7 +76,7 @@ namespace {
 
 // Lines are computed in these units. What tells no unit is taken to be in them.
 void require_unit(const std::string& what, const std::string& unit, const std::string& wanted) {
-  if (!unit.empty() && unit != wanted)
+  if (!unit.empty() && unit != "1" && unit != wanted)
     throw core::Error(fmt::format("optical depths take {} in {}, and these are in {}", what, wanted, unit), "",
                       fmt::format("give them in {}, with that unit", wanted));
 }

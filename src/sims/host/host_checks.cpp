@@ -9,7 +9,7 @@
 #include <limits>
 #include <string_view>
 
-#include "sidestream/core/utf8.hpp"
+#include "sidestream/core/input_file.hpp"
 
 namespace sidestream::sims {
 

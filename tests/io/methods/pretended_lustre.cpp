@@ -28,6 +28,7 @@ bool is_lustre = false;
 std::vector<MadeByMpi> made;
 
 std::string hint(MPI_Info info, const char* name) {
+  if (info == MPI_INFO_NULL) return "";
   std::array<char, 100> value{};
   int is_set = 0;
   MPI_Info_get(info, name, value.size() - 1, value.data(), &is_set);
