@@ -16,8 +16,8 @@
 #pragma GCC diagnostic pop
 
 #include "core/toml_text.hpp"
-#include "sidestream/core/input_file.hpp"
 #include "core/utf8.hpp"
+#include "sidestream/core/input_file.hpp"
 
 namespace sidestream::core {
 

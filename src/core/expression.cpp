@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "sidestream/core/error.hpp"
 #include "core/utf8.hpp"
+#include "sidestream/core/error.hpp"
 
 namespace sidestream::core {
 

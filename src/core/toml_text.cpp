@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "sidestream/core/error.hpp"
 #include "core/utf8.hpp"
+#include "sidestream/core/error.hpp"
 
 namespace sidestream::core {
 
