@@ -146,6 +146,7 @@ def test_the_same_run_again_on_other_ranks(steered: Steered) -> None:
     assert steered.steer("set", "task.pdf.every", "7").returncode == 0
     assert steered.steer("edit", "pressure", "multiply", "2", "--cells", "0:4,0:8,0:8").returncode == 0
     assert steered.steer("checkpoint").returncode == 0
+    steered.wait_for(lambda: len(list(steered.run.rglob("*.nc"))) > 2)
     assert steered.end() == 0
 
     again = steered.folder / "again"
