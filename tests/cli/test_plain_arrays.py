@@ -83,6 +83,8 @@ def test_all_arrays_of_a_file_are_fields(folder: Path, data: str) -> None:
     np.testing.assert_array_equal(result["count"], expected)
     volume = 0.02**3
     assert float(result["volume"].sum()) == pytest.approx(volume * expected.sum() / DENSITY.size, rel=1e-12)
+    unit = "K" if data.startswith("fields.h5") else "1"  # an array of NumPy tells none
+    assert {result[name].attrs.get("units", "") for name in ("temperature_low", "median_temperature")} == {unit}
 
 
 def test_a_series_of_arrays_has_the_steps_of_their_names(folder: Path) -> None:

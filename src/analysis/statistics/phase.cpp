@@ -173,7 +173,8 @@ class Phase final : public Analysis {
   mesh::Result result_of(const PhaseTable& table, std::vector<double> mass, const mesh::Snapshot& snapshot,
                          double average) const {
     mesh::Result result;
-    add_bins(result, temperature_bins_, "temperature", "K");
+    const std::string unit = unit_of(snapshot, parameters_.temperature);
+    add_bins(result, temperature_bins_, "temperature", unit);
     add_bins(result, density_bins_, "density", "1");
     const double cell_volume = snapshot.geometry.cell_volume();
     const int bits = bits_a_level(snapshot.geometry.domain);
@@ -193,14 +194,15 @@ class Phase final : public Analysis {
                std::move(volume));
     result.add("mass", unit_of_mass(unit_of(snapshot, parameters_.density), snapshot.length_unit),
                "gas mass in the bin", dimensions, lengths, std::move(mass));
-    add_fit(result, table.medians, bits);
+    add_fit(result, table.medians, bits, unit);
     result.attributes["mean_density"] = average;
     result.attributes["outside"] = table.outside;
     result.summary = std::to_string(inside) + " cells";
     return result;
   }
 
-  static void add_fit(mesh::Result& result, const TemperatureMedians& medians, int bits_a_level) {
+  static void add_fit(mesh::Result& result, const TemperatureMedians& medians, int bits_a_level,
+                      const std::string& unit) {
     const std::vector<double> overdensity = medians.middles(), temperature = medians.medians(bits_a_level);
     const std::vector<std::int64_t> length{static_cast<std::int64_t>(overdensity.size())};
     if (const auto relation = fitted(overdensity, temperature)) {
@@ -209,7 +211,7 @@ class Phase final : public Analysis {
     }
     result.add("fit_overdensity", "1", "middle of a bin of gas density over its mean (geometric mean of its edges)",
                {"fit_bin"}, length, overdensity);
-    result.add("median_temperature", "K", "median by volume of gas from 1 K to 1e5 K in the bin; 0 where there is none",
+    result.add("median_temperature", unit, "median by volume of temperatures from 1 to 1e5 in the bin; 0 where there is none",
                {"fit_bin"}, length, temperature);
   }
 
