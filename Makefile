@@ -119,7 +119,7 @@ sanitize: $(VENV)/.tools  ## unit tests on 1 and 2 ranks under the address and u
 	cmake --preset debug && cmake --build build/debug && ctest --preset debug
 
 sanitize-threads: $(VENV)/.tools  ## what runs threads, on 1 to 4 ranks under the thread sanitizer
-	cmake --preset tsan && cmake --build build/tsan --target test_io test_analysis test_couple test_fft && ctest --preset tsan
+	cmake --preset tsan && cmake --build build/tsan --target test_io test_analysis test_couple test_fft test_sims && ctest --preset tsan
 
 SECONDS ?= 60
 fuzz: $(VENV)/.tools $(VENV)/.system_slow  ## parsers under bytes of any kind: each libFuzzer target for a minute (SECONDS=...)
