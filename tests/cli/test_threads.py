@@ -50,11 +50,12 @@ LOCKS_AND_BARRIER = """
 #include <mpi.h>
 #include <pthread.h>
 int main(int argc, char** argv) {
-  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  KIND_t lock = INITIALLY;
   MPI_Init(&argc, &argv);
-  pthread_mutex_lock(&lock);
+  KIND_LOCK(&lock);
   MPI_Barrier(MPI_COMM_WORLD);
-  pthread_mutex_unlock(&lock);
+  KIND_unlock(&lock);
+  MPI_Barrier(MPI_COMM_WORLD);
   return MPI_Finalize();
 }
 """
@@ -78,8 +79,19 @@ def lock_layer(folder: Path, watched: Path) -> dict[str, str]:
     return {"LD_PRELOAD": str(library)}
 
 
-def test_the_layer_sees_a_lock_that_is_held(tmp_path: Path) -> None:
-    (tmp_path / "locks.c").write_text(LOCKS_AND_BARRIER)
+@pytest.mark.parametrize(
+    ("kind", "lock"), [("mutex", "lock"), ("mutex", "trylock"), ("rwlock", "rdlock"), ("rwlock", "wrlock")]
+)
+def test_the_layer_sees_a_lock_that_is_held(kind: str, lock: str, tmp_path: Path) -> None:
+    words = {
+        "KIND_LOCK": f"pthread_{kind}_{lock}",
+        "KIND": f"pthread_{kind}",
+        "INITIALLY": f"PTHREAD_{kind.upper()}_INITIALIZER",
+    }
+    text = LOCKS_AND_BARRIER
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    (tmp_path / "locks.c").write_text(text)
     program_of_test = tmp_path / "locks"
     subprocess.run(["mpicc", "-o", program_of_test, tmp_path / "locks.c"], check=True)
 

@@ -36,17 +36,22 @@ static int is_ours(void* caller) {
   return (ElfW(Addr))caller >= text_begin && (ElfW(Addr))caller < text_end;
 }
 
-#define COUNTED(name, step)                                                   \
-  int name(pthread_mutex_t* mutex) {                                          \
-    static int (*next)(pthread_mutex_t*);                                     \
-    if (!next) next = (int (*)(pthread_mutex_t*))dlsym(RTLD_NEXT, #name);     \
-    const int error = next(mutex);                                            \
+#define COUNTED(lock, name, step)                                             \
+  int name(lock* one) {                                                       \
+    static int (*next)(lock*);                                                \
+    if (!next) next = (int (*)(lock*))dlsym(RTLD_NEXT, #name);                \
+    const int error = next(one);                                              \
     if (!error && is_ours(__builtin_return_address(0))) held += step;         \
     return error;                                                             \
   }
-COUNTED(pthread_mutex_lock, 1)
-COUNTED(pthread_mutex_trylock, 1)
-COUNTED(pthread_mutex_unlock, -1)
+COUNTED(pthread_mutex_t, pthread_mutex_lock, 1)
+COUNTED(pthread_mutex_t, pthread_mutex_trylock, 1)
+COUNTED(pthread_mutex_t, pthread_mutex_unlock, -1)
+COUNTED(pthread_rwlock_t, pthread_rwlock_rdlock, 1)
+COUNTED(pthread_rwlock_t, pthread_rwlock_tryrdlock, 1)
+COUNTED(pthread_rwlock_t, pthread_rwlock_wrlock, 1)
+COUNTED(pthread_rwlock_t, pthread_rwlock_trywrlock, 1)
+COUNTED(pthread_rwlock_t, pthread_rwlock_unlock, -1)
 
 static void look(void* caller, const char* line) {
   const int is_first = gettid() == getpid();
