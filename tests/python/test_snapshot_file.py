@@ -279,6 +279,9 @@ def test_particles_come_by_species(tmp_path: Path) -> None:
     assert list(file.particles("tracers")) == ["id", "x", "y", "z"]
     assert file.particles("black_holes").sizes["particle"] == 0
     assert file.particles().equals(file.particles("dark_matter"))
+    masses = file.particles()["mass"]
+    assert masses.shape == (700,) and masses.attrs["units"] == "Msun"
+    np.testing.assert_array_equal(masses, 0.1)
     assert [(one["name"], one["particles"]) for one in file.describe()["species"]] == [
         ("dark_matter", 700),
         ("stars", 90),

@@ -76,7 +76,6 @@ class _Snapshot(Protocol):
     def cells(self, level: int = 0) -> tuple[int, int, int]: ...
     def boxes(self, level: int = 0) -> NDArray[np.int32]: ...
     def _named(self, name: str) -> str: ...
-    def _common_mass(self, species: str) -> float: ...
     def _centres(self, cells: tuple[int, int, int]) -> dict[str, Any]: ...
     def _covering(self, field: str, level: int, part: Cells | None = None) -> NDArray[np.float64]: ...
 
@@ -164,9 +163,8 @@ def _particle_columns(
             name = _YT_COLUMNS.get(str(own), f"particle_{own}")
             unit, power = _unit_in_yt(str(column.attrs.get("units", "")), snapshot.length_unit, is_comoving)
             values = column.values if power == 0 else column.values * scale_factor**power
-            found[one][name] = (values, "code_length" if own in ("x", "y", "z") else unit)
-        if (each := snapshot._common_mass(one)) and "particle_mass" not in found[one]:
-            found[one]["particle_mass"] = (np.full(table.sizes["particle"], each), "code_mass")
+            own_unit = {"x": "code_length", "y": "code_length", "z": "code_length"}.get(str(own), unit)
+            found[one][name] = (values, "code_mass" if name == "particle_mass" and not unit else own_unit)
     return found
 
 

@@ -22,6 +22,7 @@ from .damage import errors_of
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
     from .exports import Cells, Region
 
@@ -33,6 +34,7 @@ _MPC = {"Mpc": 1.0, "cm": 1.0 / CM_PER_MPC}
 _MSUN = {"Msun": 1.0, "g": 1.0 / GRAMS_PER_MSUN}
 _DARK = "dark_matter_density"
 _MASS_NAMES = ("mass", "particle_mass")
+_MASS_UNIT = {"Mpc": "Msun", "cm": "g"}  # of a file with lengths in these
 _DENSITY_UNIT = "Msun/Mpc^3"
 _MSUN_PER_MPC3 = {_DENSITY_UNIT: 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
 
@@ -233,8 +235,10 @@ class Snapshot(ABC):
         """The same as `fields`, so that `dict(plot)` reads all of them."""
         return self.fields
 
-    def derive(self, name: str, expression: str, unit: str = "1") -> None:
+    def derive(self, name: str, expression: str, unit: str = "1") -> Self:
         """Adds a field that follows from others, cell by cell, in the words of `[quantity.NAME]` of configurations.
+
+        Returns the snapshot, which has it from now on.
 
         Args:
             name: of the new field, another than those there are.
@@ -256,6 +260,7 @@ class Snapshot(ABC):
                 f"the expression {expression!r} names no field", self.path, f"there are: {', '.join(self.fields)}"
             )
         self._derived[name] = (derived, unit)
+        return self
 
     def covering_grid(self, field: str, level: int = 0) -> xr.DataArray:
         """The field on the whole domain at the resolution of `level`.
@@ -315,9 +320,10 @@ class Snapshot(ABC):
         return [str(species["name"]) for species in self._facts["species"]]
 
     def particles(self, species: str = "") -> xr.Dataset:
-        """The particles of a species: a dataset over `particle` with `id`, `x`, `y`, `z` and what else it has.
+        """The particles of a species: a dataset over `particle` with `id`, `x`, `y`, `z`, `mass` and what else it has.
 
-        Empty, with no variable, when the file has no particles.
+        Empty, with no variable, when the file has no particles. A mass that all of them share, which files keep as one
+        number, is there for each.
 
         Args:
             species: one of `species`; the first, where none is named.
@@ -331,6 +337,9 @@ class Snapshot(ABC):
             columns[axis] = columns[axis] + origin
         units = dict.fromkeys("xyz", self.length_unit)
         units |= {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
+        if (each := self._common_mass(species)) and not set(_MASS_NAMES) & set(columns):
+            columns["mass"] = np.broadcast_to(each, columns["x"].shape)
+            units["mass"] = _MASS_UNIT.get(self.length_unit, "")
         table = {name: ("particle", values, _unit(units.get(name, ""))) for name, values in columns.items()}
         return xr.Dataset(table, attrs=self.attrs)
 
