@@ -1,33 +1,4 @@
-// A layer between a program and the system's file calls: it counts what reaches the files, lets a chosen call fail, and
-// charges the time of a model file system. It is preloaded, so that it stands below every library (HDF5, PnetCDF, both
-// MPI-IO components of Open MPI), or linked to a program:
-//
-//   mpirun -n 4 env LD_PRELOAD=.../libsidestream_io_layer.so SIDESTREAM_IO_PATH=chk SIDESTREAM_IO_COUNT=/tmp/count
-//   PROGRAM
-//
-// SIDESTREAM_IO_PATH      watch the files and folders whose path holds this text; without it nothing is watched
-// SIDESTREAM_IO_RANK      watch them on this rank only (OMPI_COMM_WORLD_RANK)
-// SIDESTREAM_IO_COUNT     count: what was watched goes to PREFIX.RANK.json at the end of the process: for each file,
-//                         under the name it was written or read, the writes and reads, their bytes and sizes in
-//                         Darshan's bins, how many were sequential, consecutive and not aligned, and the bytes that
-//                         the system was asked to read ahead
-// SIDESTREAM_IO_RECORD    record: every call that changes what is watched or brings it to the disk goes to PREFIX.PID,
-// as
-//                         `record.hpp` says, with the bytes written. PREFIX is not to be watched itself
-// SIDESTREAM_IO_FAULT     fault: what happens to one call. kill: the process is killed before it. torn: half of a write
-//                         is done, then the process is killed. enospc, eio, edquot, eintr: the call fails with this
-//                         error; a file that cannot be closed is closed all the same. short: half of a write is done,
-//                         and its return value says so
-// SIDESTREAM_IO_FAULT_AT  at the n-th matching call of the process, n from 1; `n+`: at all from the n-th on
-// SIDESTREAM_IO_CALLS     matching calls: some of open (for writing), make (a folder), reserve, write, truncate, sync,
-//                         close (of what was opened for writing), rename, remove, with commas between; `all`; without
-//                         it all but `remove`
-// SIDESTREAM_IO_MODEL     model: charge the time of a model file system; this file, shared by the ranks, holds its
-// state.
-//                         _REQUEST_US (5000), _HANDOVER_US (10000), _EXTENT (1048576), _SERVERS (4), _MB_PER_S (300 a
-//                         server) behind the name change its costs. It is a model: see `model.hpp`
-//
-// `io_layer.hpp` has functions that do the same while the program runs. What stdio writes (fwrite) goes past the layer.
+// The calls of the system that the layer stands before; `io_layer.hpp` says what it does.
 #include <aio.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -158,7 +158,7 @@ def test_convert_compresses_each_field_as_it_is_told(plain: Path, tmp_path: Path
 
 def exact_in_units(exact: sidestream.SnapshotFile, other: sidestream.SnapshotFile) -> np.ndarray:
     """The density of a FLASH file, in g/cm^3, in the unit of the other."""
-    from sidestream.files.snapshot import CM_PER_MPC, GRAMS_PER_MSUN
+    from sidestream.files.analysis_units import CM_PER_MPC, GRAMS_PER_MSUN
 
     assert (exact.units["density"], other.units["density"]) == ("g/cm^3", "Msun/Mpc^3")
     return exact["density"].values * (CM_PER_MPC**3 / GRAMS_PER_MSUN)

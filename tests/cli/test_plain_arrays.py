@@ -12,7 +12,7 @@ import pytest
 
 import sidestream as ss
 from calls import command
-from sidestream.files.snapshot import CM_PER_MPC, GRAMS_PER_MSUN
+from sidestream.files.analysis_units import CM_PER_MPC, GRAMS_PER_MSUN
 
 SHAPE = (70, 20, 16)
 DENSITY = np.random.default_rng(3).lognormal(sigma=2, size=SHAPE)

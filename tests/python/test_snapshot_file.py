@@ -11,7 +11,8 @@ import pytest
 import sample_file
 import sidestream
 import synthetic
-from sidestream.files.snapshot import CM_PER_MPC, GRAMS_PER_MSUN, formats
+from sidestream.files.analysis_units import CM_PER_MPC, GRAMS_PER_MSUN
+from sidestream.files.snapshot import formats
 from sidestream.launch.conversion import Conversion, convert
 
 

@@ -1,5 +1,5 @@
-// Also what the thread sanitizer sees of a run: threads that analyse, their results, plot files and checkpoints, all due
-// at every step.
+// Also what the thread sanitizer sees of a run: threads that analyse, their results, plot files and checkpoints, all
+// due at every step.
 #include <gtest/gtest.h>
 
 #include "sims/steered_run.hpp"

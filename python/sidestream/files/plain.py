@@ -16,9 +16,10 @@ import numpy as np
 
 from ..core import extension, translated_errors
 from ..error import Error, UsageError
+from .analysis_units import CM_PER_MPC, GRAMS_PER_MSUN
 from .arrays_inside import AXES, named, places_in, shown
 from .opening import is_there, unknown
-from .snapshot import CM_PER_MPC, GRAMS_PER_MSUN, format_of
+from .snapshot import format_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core import extension, translated_errors
 from ..error import Error
+from .analysis_units import DENSITY_UNIT, MPC, MSUN_PER_MPC3, unit_attribute
 from .damage import errors_of
 
 if TYPE_CHECKING:
@@ -26,18 +27,7 @@ if TYPE_CHECKING:
 
     from .exports import Cells, Region
 
-CM_PER_MPC = 3.085677580962325e24
-GRAMS_PER_MSUN = 1.98841586e33
-
-# What the analyses work in, Mpc, Msun and Msun/Mpc^3, in units of files.
-_MPC = {"Mpc": 1.0, "cm": 1.0 / CM_PER_MPC}
-_MSUN = {"Msun": 1.0, "g": 1.0 / GRAMS_PER_MSUN}
 _DARK = "dark_matter_density"
-_MASS_NAMES = ("mass", "particle_mass")
-_MASS_UNIT = {"Mpc": "Msun", "cm": "g"}  # of a file with lengths in these
-_DENSITY_UNIT = "Msun/Mpc^3"
-_MSUN_PER_MPC3 = {_DENSITY_UNIT: 1.0, "g/cm^3": CM_PER_MPC**3 / GRAMS_PER_MSUN}
-
 
 # What vouches for the numbers in a file, in words.
 LOST = "lost"
@@ -328,20 +318,9 @@ class Snapshot(ABC):
         Args:
             species: one of `species`; the first, where none is named.
         """
-        import xarray as xr
+        from .particles import table_of
 
-        if self._facts["particles"] is None and not species:
-            return xr.Dataset(attrs=self.attrs)
-        columns = self._read_particles(species)
-        for axis, origin in zip("xyz", self.origin, strict=True):
-            columns[axis] = columns[axis] + origin
-        units = dict.fromkeys("xyz", self.length_unit)
-        units |= {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
-        if (each := self._common_mass(species)) and not set(_MASS_NAMES) & set(columns):
-            columns["mass"] = np.broadcast_to(each, columns["x"].shape)
-            units["mass"] = _MASS_UNIT.get(self.length_unit, "")
-        table = {name: ("particle", values, _unit(units.get(name, ""))) for name, values in columns.items()}
-        return xr.Dataset(table, attrs=self.attrs)
+        return table_of(self, species)
 
     def halos(
         self,
@@ -388,12 +367,13 @@ class Snapshot(ABC):
         """
         from ..arrays.analyses import halos_of
         from ..arrays.blocks import blocks_of
+        from .particles import for_analyses
 
         grid, sides, (unit, length) = self._for_analyses(field, level)
         options = {"finder": "fof", "linking_length": linking_length, "min_particles": min_particles}
         options |= self._field_option(field)
         blocks = blocks_of(grid, periodic=True)
-        particles = self._particles_for_analyses(species)
+        particles = for_analyses(self, species)
         return halos_of(
             blocks, _three(sides), options, self._moment, particles=particles, unit=unit, length_unit=length
         )
@@ -468,36 +448,12 @@ class Snapshot(ABC):
         Without a name it is the density of all matter.
         """
         first, *more = [field] if field is not None else self._matter()
-        grid = self.covering_grid(first, level)
-        for part in more:
-            grid = grid + self.covering_grid(part, level)
-        unit, length = self.units[self._named(first)], _MPC.get(self.length_unit)
-        density = None if length is None else _MSUN_PER_MPC3.get(unit)
+        grid = sum((self.covering_grid(part, level) for part in more), self.covering_grid(first, level))
+        unit, length = self.units[self._named(first)], MPC.get(self.length_unit)
+        density = None if length is None else MSUN_PER_MPC3.get(unit)
         grid = grid if density in (None, 1.0) else grid * density
-        units = unit if density is None else _DENSITY_UNIT, self.length_unit if length is None else "Mpc"
+        units = unit if density is None else DENSITY_UNIT, self.length_unit if length is None else "Mpc"
         return grid, [(length or 1.0) * side for side in self.box_size], units
-
-    def _particles_for_analyses(self, species: str) -> dict[str, NDArray[Any]]:
-        """Ids, positions from the corner of the box, and masses, in Mpc and Msun where the file's units allow it."""
-        if self._facts["particles"] is None:
-            raise Error("the file has no particles", self.path, "find halos of a density instead")
-        columns = self._read_particles(species)
-        units = {str(real["name"]): str(real["units"]) for real in self._facts["particle_reals"]}
-        mass = next((name for name in _MASS_NAMES if name in columns), None)
-        each = self._common_mass(species)
-        if mass is None and not each:
-            raise Error("the particles have no masses", self.path, f"they have: {', '.join(columns)}")
-        factor = _MPC.get(self.length_unit, 1.0)
-        found: dict[str, NDArray[Any]] = {axis: factor * np.asarray(columns[axis], dtype=float) for axis in "xyz"}
-        if mass is None:
-            found["mass"] = np.full(len(found["x"]), each)
-        else:
-            found["mass"] = _MSUN.get(units[mass], 1.0) * np.asarray(columns[mass], dtype=float)
-        return found | {"id": np.asarray(columns["id"], dtype=np.int64)}
-
-    def _common_mass(self, species: str) -> float:
-        """The mass that all particles of a species have, in the file's unit; 0 where each has its own or none."""
-        return next(float(one["mass"]) for one in self._facts["species"] if species in ("", one["name"]))
 
     @property
     def _moment(self) -> dict[str, float]:
@@ -508,7 +464,7 @@ class Snapshot(ABC):
         for axis, n, low, side in zip("xyz", cells, self.origin, self.box_size, strict=True):
             centres = low + (np.arange(n) + 0.5) * side / n
             comoving = "comoving " if self.length_unit == "Mpc" else ""
-            coords[axis] = (axis, centres, _unit(self.length_unit) | {"long_name": f"{comoving}{axis}"})
+            coords[axis] = (axis, centres, unit_attribute(self.length_unit) | {"long_name": f"{comoving}{axis}"})
         return coords
 
     def _checked(self, level: int) -> int:
@@ -541,7 +497,3 @@ class SnapshotFile(Snapshot):
 def _three(sides: list[float]) -> tuple[float, float, float]:
     x, y, z = map(float, sides)
     return x, y, z
-
-
-def _unit(name: str) -> dict[str, Any]:
-    return {"units": name} if name else {}

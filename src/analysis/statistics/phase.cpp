@@ -211,8 +211,9 @@ class Phase final : public Analysis {
     }
     result.add("fit_overdensity", "1", "middle of a bin of gas density over its mean (geometric mean of its edges)",
                {"fit_bin"}, length, overdensity);
-    result.add("median_temperature", unit, "median by volume of temperatures from 1 to 1e5 in the bin; 0 where there is none",
-               {"fit_bin"}, length, temperature);
+    result.add("median_temperature", unit,
+               "median by volume of temperatures from 1 to 1e5 in the bin; 0 where there is none", {"fit_bin"}, length,
+               temperature);
   }
 
   Parameters parameters_;
