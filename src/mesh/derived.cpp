@@ -147,6 +147,11 @@ class Resolver {
       throw core::Error(fmt::format("`{}` takes {} argument{}, not {}", call.name, found->arguments,
                                     found->arguments == 1 ? "" : "s", call.parts.size()),
                         source_.place(call.column), found->documentation);
+    for (const Expression& part : call.parts)
+      if (const bool decides = call.name == "where" && &part == &call.parts.front(); part.is_truth != decides)
+        throw core::Error(decides ? "a number is neither true nor false"
+                                  : fmt::format("`{}` takes numbers, and this is true or false", call.name),
+                          source_.place(part.column), found->documentation);
     return *found;
   }
 
@@ -231,6 +236,7 @@ DerivedQuantity::DerivedQuantity(Quantity quantity, const core::Node& expression
 void DerivedQuantity::check(const std::vector<std::string>& quantities, bool has_redshift) const {
   const core::Source source{text_, where_};
   std::vector<std::string> known = quantities;
+  std::erase(known, quantity_.name);
   known.push_back("gamma");
   if (has_redshift) known.insert(known.end(), {"redshift", "scale_factor"});
   for (std::size_t i = 0; i < of_.size(); ++i)

@@ -98,6 +98,10 @@ TEST(DerivedQuantity, WrongExpressionsAreToldWithTheirPlace) {
   EXPECT_THAT(error_of("[quantity.q]\nexpression = \"redshft\"\n", false), Not(HasSubstr("scale_factor")));
   EXPECT_THAT(error_of("[quantity.q]\nexpression = \"sqr(density)\"\n"), HasSubstr("did you mean `sqrt`?"));
   EXPECT_THAT(error_of("[quantity.q]\nexpression = \"sqrt(density, 2)\"\n"), HasSubstr("takes 1 argument, not 2"));
+  for (const char* const condition : {"density", "1", "density + 1"})
+    EXPECT_THAT(error_of("[quantity.q]\nexpression = \"where(" + std::string(condition) + ", 3, 4)\"\n"),
+                HasSubstr("neither true nor false"));
+  EXPECT_THAT(error_of("[quantity.q]\nexpression = \"max(density > 1, 2)\"\n"), HasSubstr("takes numbers"));
   EXPECT_THAT(error_of("[quantity.q]\nexpression = \"density >\"\n"), HasSubstr("ends too early"));
   EXPECT_THAT(error_of("[quantity.q]\nexpresion = \"density\"\n"), HasSubstr("did you mean `expression`?"));
   EXPECT_THAT(error_of("[quantity.q]\nunit = \"g\"\n"), HasSubstr("`expression` is missing"));

@@ -88,7 +88,7 @@ void check_names(const Expression& expression, const core::Source& source) {
     throw core::unknown_name("reduction", expression.name, reductions().names(), source.place(expression.column));
   if (expression.parts.size() != 1 || expression.parts.front().kind != Expression::Kind::name)
     throw core::Error(fmt::format("`{}` takes the name of one quantity", expression.name),
-                      source.place(expression.column), fmt::format("for example `{}(density)`", expression.name));
+                      source.place(expression.column), fmt::format("for example `{}(gas_density)`", expression.name));
 }
 
 Expression parsed(const core::Source& source) {

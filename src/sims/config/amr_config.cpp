@@ -109,7 +109,7 @@ void check_budget(const AmrConfig& config, const MeshConfig& mesh, const core::N
 }  // namespace
 
 AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<mesh::Quantity>& quantities,
-                   const std::vector<std::string>& unseen, core::Node& resolved) {
+                   const std::vector<std::string>& unseen, bool has_redshift, core::Node& resolved) {
   const core::Node node = table_or_empty(root, "amr");
   core::Node part;
   AmrConfig config = amr_table().read(node, &part);
@@ -121,7 +121,7 @@ AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::ve
   config.rules = table_or_empty(resolved, "refine");
   std::vector<std::string> names = mesh::names_of(quantities);
   std::erase_if(names, [&](const std::string& name) { return std::ranges::find(unseen, name) != unseen.end(); });
-  Seen seen(std::move(names), mesh::read_derived(root, with_common_quantities(quantities), true));
+  Seen seen(std::move(names), mesh::read_derived(root, with_common_quantities(quantities), has_redshift));
   for (const amr::Criterion& criterion : config.criteria)
     for (const std::string& field : criterion.fields) seen.look_at(field, criterion.name, *root.find("refine"));
   config.derived = seen.looked_at();

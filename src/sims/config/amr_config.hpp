@@ -34,9 +34,9 @@ core::Table<AmrConfig> amr_table();
 
 /// Reads `[amr]` and `[refine.NAME]` of `root` and checks that levels, blocks and criteria fit the mesh; stores them in
 /// `resolved`. Criteria may look at the simulation's `quantities` but those of `unseen`, and at what `[quantity.NAME]`
-/// derives from them. Throws core::Error.
+/// derives from them, and from the redshift where there is one. Throws core::Error.
 AmrConfig read_amr(const core::Node& root, const MeshConfig& mesh, const std::vector<mesh::Quantity>& quantities,
-                   const std::vector<std::string>& unseen, core::Node& resolved);
+                   const std::vector<std::string>& unseen, bool has_redshift, core::Node& resolved);
 
 /// What of it may change in a run: the budget, how often the mesh changes, the steps of levels, and the limits of
 /// criteria. None for a mesh that is not refined. `config` outlives them; `take_up` is called where the steps of levels

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "sidestream/core/error.hpp"
@@ -127,7 +128,8 @@ void check_particles(const core::Node& node, const OutputKind& kind, const Outpu
   for (const couple::ExpectedSpecies& one : known) {
     species.push_back(one.name);
     if (output.species.empty() || std::ranges::find(output.species, one.name) != output.species.end())
-      numbers.insert(numbers.end(), one.numbers.begin(), one.numbers.end());
+      std::ranges::copy_if(one.numbers, std::back_inserter(numbers),
+                           [&](const std::string& name) { return std::ranges::find(numbers, name) == numbers.end(); });
   }
   for (const std::string& name : output.species)
     if (std::ranges::find(species, name) == species.end())

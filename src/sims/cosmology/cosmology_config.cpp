@@ -378,7 +378,7 @@ CosmologyConfig read_cosmology(const core::Node& root, bool has_gas, core::Node&
     resolved.set("hydro", gas);
     if (const core::Node* heating = root.find("heating")) read_heating(root, *heating, config, resolved);
   }
-  config.amr = read_amr(root, config.mesh, cosmology_quantities(config), {"potential"}, resolved);
+  config.amr = read_amr(root, config.mesh, cosmology_quantities(config), {"potential"}, true, resolved);
   check_refinement(config, root);
   if (config.run.initial_file.empty()) solvers::initial_power(config.initial, config.parameters);
   return config;

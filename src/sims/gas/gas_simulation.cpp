@@ -431,7 +431,7 @@ std::unique_ptr<SimulationPlan> read(const GasProblemEntry& problem, const core:
   solvers::check(setup.hydro);
   resolved.set("hydro", part);
   setup.problem = problem.read(root, setup.mesh.extent(), setup.hydro, resolved);
-  setup.amr = read_amr(root, setup.mesh, quantities_of(setup.hydro), {}, resolved);
+  setup.amr = read_amr(root, setup.mesh, quantities_of(setup.hydro), {}, false, resolved);
   reject_jeans(root);
   setup.physics = physics_of(problem.name, setup.hydro, *resolved.find(problem.name));
   if (setup.problem.four_pi_g != 0.0) setup.physics[fft_engine_key] = fft::engine;
