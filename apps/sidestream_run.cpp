@@ -103,6 +103,12 @@ void print_description(const nlohmann::json& description) {
   if (const double share = description.at("least_memory_bytes").get<double>() / description.at("compute").get<double>();
       share > free)
     fmt::print("warning: a rank takes at least {:.1f} GiB, more than this machine has free\n", share / 0x1p30);
+  if (const double blocks = description.at("blocks"), ranks = description.at("compute"); blocks > 0.0 && ranks > blocks)
+    fmt::print(
+        "warning: {:.0f} of {:.0f} ranks that compute have no cells at the start, where there are {:.0f} blocks of "
+        "{} cells a side\nhint: smaller blocks (`mesh.block`), or at most {:.0f} ranks (`-n`)\n",
+        ranks - blocks, ranks, blocks, description.at("block").get<int>(),
+        blocks + description.at("sidecars").get<double>());
   const bool is_refined = description.value("max_level", 0) > 0;
   for (const auto& file : description.at("files"))
     fmt::print("{}: about {:.3g} MiB{} of format {}, {}\n", file.at("kind").get<std::string>(),

@@ -217,7 +217,8 @@ SIDESTREAM_PUBLIC int sidestream_step(sidestream_session *session, int64_t step,
 /* Lets transfers go on, within long steps. Local and cheap. */
 SIDESTREAM_PUBLIC int sidestream_progress(sidestream_session *session);
 /* Ends the run, waits for what it has begun and frees the session; NULL is allowed. Looks at no arrays: a last checkpoint
- * is written by the sidestream_step after which sidestream_goes_on is 0. Collective, before MPI ends. */
+ * is written by the sidestream_step after which sidestream_goes_on is 0. Collective, before MPI ends: MPI_Finalize closes
+ * a session that is still open, and warns. */
 SIDESTREAM_PUBLIC int sidestream_close(sidestream_session *session);
 
 /* ---- Redistribution: arrays in chunks, moved from the ranks that own them to those that need them ---- */

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "sidestream/comm/before_finalize.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/host_run.hpp"
 #include "structures.hpp"
@@ -29,6 +30,7 @@ struct sidestream_session {
   std::vector<std::string> words;                    // of restored particles
   std::vector<const char*> attributes, units;
   std::vector<const double*> values;
+  std::unique_ptr<comm::BeforeFinalize> forgotten;  // where the run is to be ended if nobody does
 };
 
 namespace {
@@ -93,6 +95,19 @@ sims::HostRun::Tell tell_of(const sidestream_options& given) {
   return [tell = given.tell, context = given.context](const std::string& line) { tell(line.c_str(), context); };
 }
 
+constexpr const char* open_at_the_end =
+    "warning: MPI ends with a session open, which is closed here\n  --> {}\nhint: call sidestream_close before\n";
+
+// Its sidecars would wait for ever, and what is still in work would be lost.
+void close_forgotten(const sidestream_session& session, const std::string& folder) {
+  sims::HostRun& run = *session.run;
+  if (run.compute().rank() == 0) fmt::print(stderr, open_at_the_end, folder);
+  const bool has_sidecars = run.compute().size() < session.world->size();
+  if (!has_sidecars || !run.has_begun() || run.is_whole()) return void(run.end());
+  fmt::print(stderr, "error: a call of the session has failed half-way, and its sidecars wait: the job ends\n");
+  MPI_Abort(session.world->raw(), 1);
+}
+
 // What a rank gives wrongly is heard of on all.
 void open(MPI_Comm comm, const sidestream_options* given, sidestream_session** session, MPI_Comm* compute) {
   require_mpi();
@@ -108,8 +123,11 @@ void open(MPI_Comm comm, const sidestream_options* given, sidestream_session** s
     options = options_of(own);
     tell = tell_of(own);
   });
+  const std::string folder = options.folder;
   made->run = std::make_unique<sims::HostRun>(*made->world, std::move(options), std::move(tell));
   if (made->run->computes()) {
+    made->forgotten =
+        std::make_unique<comm::BeforeFinalize>([one = made.get(), folder] { close_forgotten(*one, folder); });
     comm::check(MPI_Comm_dup(made->run->compute().raw(), &made->compute), "MPI_Comm_dup");
     *compute = made->compute;
   } else {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "sidestream/comm/before_finalize.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -73,7 +75,9 @@ class Session {
                  .tells_steps = tells_steps};
     });
     run_.emplace(world, std::move(options), with_python(std::move(tell)));
-    if (computes()) leaving_ = run_->compute().duplicate();
+    if (!computes()) return;
+    leaving_ = run_->compute().duplicate();
+    forgotten_.emplace([this] { end_forgotten(); });
   }
 
   bool computes() const { return run_->computes(); }
@@ -166,16 +170,19 @@ class Session {
     run_->step_taken(step, time);
   }
   void progress() { run_->progress(); }
-  std::string end() {
+  std::string end(const std::string& problem) {
     const nb::gil_scoped_release unlocked;
     static constexpr std::array words{"finished", "incomplete", "interrupted", "stopped"};
-    const std::string word = words[static_cast<std::size_t>(run_->end())];
+    if (ended_) return words[static_cast<std::size_t>(*ended_)];
+    const std::string word = words[static_cast<std::size_t>(run_->end(problem))];
+    forgotten_.reset();
     run_.reset();
     leaving_.reset();
     world_.reset();
     return word;
   }
 
+  bool is_over() const { return ended_.has_value(); }
   bool is_whole() const { return run_->is_whole(); }
   bool all_leave(double patience_s) {
     const nb::gil_scoped_release unlocked;
@@ -197,6 +204,17 @@ class Session {
     throw core::Error(what, where, hint);
   }
 
+  // MPI is finalized, by whoever does that before Python ends. Whether Python is locked is not known.
+  void end_forgotten() {
+    if (run_->compute().rank() == 0)
+      fmt::print(stderr, "{}",
+                 "warning: MPI ends with a session open, which is closed here\nhint: call its `close` before\n");
+    const bool has_sidecars = run_->compute().size() < world_->size();
+    if (!has_sidecars || !run_->has_begun() || run_->is_whole()) return void(ended_ = run_->end());
+    fmt::print(stderr, "error: a call of the session has failed half-way, and its sidecars wait: the job ends\n");
+    abort_job();
+  }
+
   // What makes a call impossible on this rank is told to those that wait in it.
   [[noreturn]] void refuse(const std::tuple<std::string, std::string, std::string>& problem) {
     const auto& [what, where, hint] = problem;
@@ -209,6 +227,8 @@ class Session {
   std::optional<comm::Communicator> world_;    // of the program, sidecars and all
   std::optional<comm::Communicator> leaving_;  // of the ranks that compute, for those that leave by an exception
   std::optional<sims::HostRun> run_;
+  std::optional<sims::RunStatus> ended_;  // where MPI was finalized before the program ended the run
+  std::optional<comm::BeforeFinalize> forgotten_;
 };
 
 }  // namespace
@@ -248,11 +268,13 @@ void bind_session(nb::module_& module) {
       .def("next_time", &Session::next_time, nb::arg("time"))
       .def("step", &Session::step, nb::arg("step"), nb::arg("time"), nb::arg("problem").none(), "Collective.")
       .def("progress", &Session::progress)
+      .def_prop_ro("is_over", &Session::is_over, "Whether the run was ended as MPI was finalized.")
       .def_prop_ro("is_whole", &Session::is_whole)
       .def("all_leave", &Session::all_leave, nb::arg("patience_s"),
            "Whether all ranks that compute call this within some seconds; else nothing can be done but to end the job.")
       .def("abort_job", &Session::abort_job, "Ends all ranks of the program's communicator, sidecars too.")
-      .def("end", &Session::end, "How the run ended. Collective.");
+      .def("end", &Session::end, nb::arg("problem"),
+           "How the run ended. `problem`: why the program cannot go on, or nothing. Collective.");
 }
 
 }  // namespace sidestream::bindings

@@ -13,6 +13,7 @@ Example:
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,11 +23,13 @@ from operator import index
 from os import PathLike, fspath
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar, cast
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arrays.blocks import handle_of
+from .arrays.numbers import REAL_KINDS, as_reals
 from .core import extension, translated_errors
 from .error import Error
 from .launch.launcher import PROGRAM, find_program
@@ -37,8 +40,21 @@ Triple = tuple[int, int, int]
 Problem = tuple[str, str, str]
 MOST, MOST_CELLS = 2**62, 2**30
 PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the last
+LONGEST_REASON = 300
 Method = TypeVar("Method", bound=Callable[..., Any])
 TYPES = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+
+
+#: Sessions that are open, on ranks that compute; and those with sidecars, who wait for the end of what nobody holds.
+OPEN: WeakSet[Session] = WeakSet()
+SERVED: set[Session] = set()
+
+
+@atexit.register
+def _end_forgotten() -> None:
+    """Before mpi4py finalizes MPI, which is when the interpreter has ended."""
+    for run in [*OPEN]:
+        run._leave_at_exit()
 
 
 def _wrong_call(error: TypeError, name: str) -> Error | None:
@@ -146,9 +162,10 @@ class Session:
     """A run beside a Python program; made by `session`.
 
     An exception that leaves the `with` on all ranks that compute ends the run as `close` there would, with what was
-    published, and goes on to whoever catches it, who may open another session. One that leaves it on some ranks alone,
-    or where sidecars wait for what failed half-way, cannot be caught outside: its traceback is printed and the job is
-    ended, after some seconds in which the other ranks may come too, as these would wait for ever.
+    published, as one that "stopped" because of it, and goes on to whoever catches it, who may open another session. One
+    that leaves it on some ranks alone, or where sidecars wait for what failed half-way, cannot be caught outside: its
+    traceback is printed and the job is ended, after some seconds in which the other ranks may come too, as these would
+    wait for ever. The same is done where the program ends without having closed its session.
     """
 
     def __init__(
@@ -181,6 +198,7 @@ class Session:
             }
         except Error as caught:
             problem = problem or (caught.what, caught.where, caught.hint)
+        self._folder = words["folder"]
         with translated_errors():
             self._run = extension().Session(
                 comm=handle_of(comm),
@@ -195,6 +213,10 @@ class Session:
                 self._run.serve()
         self._has_sidecars = False
         self.comm = self._own_comm(comm)  #: of the ranks that compute, to be used instead; None on a sidecar
+        if self._run.computes:
+            OPEN.add(self)
+        if self._has_sidecars:
+            SERVED.add(self)
 
     def _own_comm(self, comm: Any) -> Any:
         if not self._run.computes or comm is None:
@@ -289,7 +311,8 @@ class Session:
             raise Error("numbers whose bytes lie the other way", where=where, hint="give `array.astype(float)`")
         types = {array.dtype.name for array in given} or {"float64"}
         if len(types) > 1 or not types <= TYPES:
-            raise Error(f"the arrays are of {', '.join(sorted(types))}", where=where, hint="give real ones")
+            hint = "give all of one type" if types <= TYPES else _as_taken(given)
+            raise Error(f"the arrays are of {', '.join(sorted(types))}", where=where, hint=hint)
         memory = [self._memory(where, array, lo, hi) for array, (_, lo, hi) in zip(given, self._blocks, strict=True)]
         with translated_errors():
             self._present.set_field(
@@ -444,11 +467,16 @@ class Session:
 
     def close(self) -> None:
         """Ends the run and waits for what it has begun; `status` says how it ended. Collective on `comm`."""
+        self._end("")
+
+    def _end(self, problem: str) -> None:
         if self.status is not None or not self._run.computes:
             return
         self.status = "interrupted"
+        OPEN.discard(self)
+        SERVED.discard(self)
         with translated_errors():
-            self.status = self._run.end()
+            self.status = self._run.end(problem)
         self._arrays.clear()
 
     @property
@@ -468,19 +496,46 @@ class Session:
     ) -> None:
         if self.status is not None or not self._run.computes:
             return
-        if kind is None:
+        if problem is None:
+            self.close()
+        else:
+            self._leave(problem, is_told=False)
+
+    def _leave_at_exit(self) -> None:
+        """The program ends, and has not closed the run."""
+        problem: BaseException | None = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        if self.status is not None or self._run.is_over:
+            return
+        if problem is not None:
+            self._leave(problem, is_told=True)
+            return
+        if self.comm.rank == 0:
+            print(
+                "warning: the program ends with a session open, which is closed here"
+                f"\n  --> {self._folder}\nhint: open it by `with`, or call `close` on all ranks",
+                file=sys.stderr,
+            )
+        if self._has_sidecars and self._run.has_begun and not self._run.is_whole:
+            self._end_job(None, "cannot tell the sidecars, which wait for what failed half-way")
+        with suppress(Error):
+            self.close()
+
+    def _leave(self, problem: BaseException, is_told: bool) -> None:
+        """Ends the run, or the job where others would wait for ever. `is_told`: its traceback is printed already."""
+        if self._run.is_over:
             self.close()
             return
         if problem is self._refused and self._refused is not None:
             with suppress(Error), translated_errors():  # the others are told, who wait at the next call that all make
                 refused = (self._refused.what, self._refused.where, self._refused.hint)
                 _ = self._run.step(0, 0.0, refused) if self._run.has_begun else self._run.begin(0, 0.0, refused)
+        shown = None if is_told else problem
         if not self._run.all_leave(PATIENCE_S):
-            self._end_job(problem, "has left the session by an exception, and not all others did")
+            self._end_job(shown, "has left the session by an exception, and not all others did")
         if self._has_sidecars and self._run.has_begun and not self._run.is_whole:
-            self._end_job(problem, "cannot tell the sidecars, which wait for what failed half-way")
+            self._end_job(shown, "cannot tell the sidecars, which wait for what failed half-way")
         with suppress(Error):  # what went wrong first is what is raised
-            self.close()
+            self._end(_reason(problem))
 
     def _end_job(self, problem: BaseException | None, why: str) -> NoReturn:
         """Other ranks wait for this one: the job ends, with what was wrong here."""
@@ -494,10 +549,26 @@ class Session:
         os._exit(1)
 
 
+def _reason(problem: BaseException) -> str:
+    """Why the run ends; nothing where the program leaves as it means to."""
+    if isinstance(problem, (GeneratorExit, SystemExit)) and not getattr(problem, "code", None):
+        return ""
+    told = " ".join(f"the program ended by {type(problem).__name__}: {problem}".split())
+    return told if len(told) <= LONGEST_REASON else told[:LONGEST_REASON] + "..."
+
+
 class _Alone:
     """The communicator of one process, without mpi4py."""
 
     rank, size = 0, 1
+
+
+def _as_taken(arrays: Sequence[NDArray[Any]]) -> str:
+    """How the first array of a type that is not taken becomes one that is."""
+    dtype = next(array.dtype for array in arrays if array.dtype.name not in TYPES)
+    if dtype.kind in REAL_KINDS:  # half a precision, or one beyond double
+        return f"give `array.astype({'np.float32' if dtype.itemsize < 4 else 'float'})`"
+    return as_reals(dtype)
 
 
 def _is_writable(array: NDArray[Any]) -> bool:

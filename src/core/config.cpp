@@ -448,9 +448,12 @@ void read_value(const Node& node, const Option& option, std::vector<std::string>
 }
 
 void read_value(const Node& node, const Option& option, std::array<std::int32_t, 3>& out) {
+  const std::string hint = fmt::format("write them in square brackets: {} = {}", option.name,
+                                       option.default_text.empty() ? "[64, 64, 64]" : option.default_text);
+  if (!node.is_array()) reject(node, fmt::format("`{}` takes 3 numbers (x, y, z)", option.name), hint);
   const auto& elements = node.elements();
   if (elements.size() != 3)
-    reject(node, fmt::format("`{}` holds {} numbers, but takes 3 (x, y, z)", option.name, elements.size()));
+    reject(node, fmt::format("`{}` holds {} numbers, but takes 3 (x, y, z)", option.name, elements.size()), hint);
   for (std::size_t axis = 0; axis < 3; ++axis) read_value(elements[axis], option, out[axis]);
 }
 

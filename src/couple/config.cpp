@@ -406,6 +406,7 @@ namespace {
 std::string way_to(const std::string& name, const std::vector<std::string>& known, const Expected& expected) {
   const auto way = expected.ways.find(name);
   const std::string nearest = core::nearest_name(name, known);
+  if (known.empty()) return "it has no quantities at all: ask for what it has, such as its particles";
   return fmt::format("{}it has: {}; [quantity.{}] can derive it from these by an expression{}",
                      nearest.empty() ? "" : fmt::format("did you mean `{}`? ", nearest), fmt::join(known, ", "), name,
                      way == expected.ways.end() ? "" : ", and " + way->second);

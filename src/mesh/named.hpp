@@ -14,7 +14,8 @@ const typename Map::mapped_type& find_named(const Map& map, const std::string& n
   if (const auto found = map.find(name); found != map.end()) return found->second;
   std::string known;
   for (const auto& [key, value] : map) known += (known.empty() ? "" : ", ") + key;
-  throw core::Error(fmt::format("the snapshot has no {} `{}`", noun, name), "", fmt::format("it has: {}", known));
+  throw core::Error(fmt::format("the snapshot has no {} `{}`", noun, name), "",
+                    known.empty() ? "it has none" : "it has: " + known);
 }
 
 }  // namespace sidestream::mesh

@@ -46,7 +46,9 @@ def fortran_program(folder: Path, source: Path) -> Path:
     return compiled("mpif90", folder, source.stem, module, source, *flags("--libs"), options=("-std=f2008",))
 
 
-def launch(folder: Path, ranks: int, *line: object, **extra: str) -> subprocess.CompletedProcess[str]:
+def launch(
+    folder: Path, ranks: int, *line: object, timeout_s: float = 300.0, **extra: str
+) -> subprocess.CompletedProcess[str]:
     environment = mpi_environment(os.environ, ranks) | extra
     words = ["mpirun", "-n", str(ranks), *map(str, line)]
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout_s)

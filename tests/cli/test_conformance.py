@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -57,10 +58,10 @@ def test_a_good_program_passes(
     (tmp_path / "tasks.toml").write_text(TASKS.format(field=field) + "[run]\nmax_steps = 6\n")
     code, findings = checked(tmp_path, ranks, *line, "tasks.toml", "run")
     assert code == 0, findings
-    assert set(findings) == {"mesh", "ghosts", "units", "order", "memory", "calls"}
+    assert set(findings) == {"mesh", "ghosts", "units", "order", "numbers", "particles", "memory", "calls"}
     assert not [one for of_check in findings.values() for one in of_check if one["verdict"] == "wrong"]
     good = {check for check, of_check in findings.items() if of_check[0]["verdict"] == "good"}
-    assert good >= {"mesh", "units", "memory", "calls"}
+    assert good >= {"mesh", "units", "numbers", "memory", "calls"}
     assert ("order" in good) == ((name, ranks) != ("pulse", 1))  # a cube
     assert ("ghosts" in good) == (name != "pulse")  # which declares none
 
@@ -84,15 +85,17 @@ with sidestream.session("tasks.toml", "run", comm=world, quiet=True) as run:
         waves = [np.cos(2 * np.pi * (z + t) / N), np.cos(2 * np.pi * y / N), np.cos(2 * np.pi * x / (N + 4))]
         inside[:] = 2 + sum(waves)
         below, above = (rank - 1) % ranks, (rank + 1) % ranks
-        if fault == "ghosts" and rank == 1:
+        if fault in ("ghosts", "rounded and ghosts") and rank == 1:
             inside[0, 3, 4] += 7.0  # as if it were sent before it was ready
         comm.Sendrecv(u[1].copy(), below, recvbuf=(top := np.empty_like(u[0])), source=above)
         comm.Sendrecv(u[-2].copy(), above, recvbuf=(bottom := np.empty_like(u[0])), source=below)
         u[-1], u[0] = top, bottom
-        if fault == "ghosts" and rank == 1:
+        if fault in ("ghosts", "rounded and ghosts") and rank == 1:
             inside[0, 3, 4] -= 7.0
         u[:, 0], u[:, -1] = u[:, -2], u[:, 1]
         u[..., 0], u[..., -1] = u[..., -2], u[..., 1]
+        if "rounded" in fault and rank == 0:  # as if the rim were computed here too, by other sums
+            u[-1] = np.nextafter(u[-1], 9.0)
 
     advance(0)
     lo = first - 1 if fault == "overlap" and rank == 1 else first
@@ -158,6 +161,7 @@ FAULTS: dict[str, tuple[str, str, list[str]]] = {
     "hole": ("mesh", "cells of level 0 belong to no block", ["the cells [", "ranks 0-1"]),
     "overlap": ("mesh", "two blocks have cells in common", ["rank 1", "rank 0"]),
     "ghosts": ("ghosts", "a ghost cell is", ["field `height`", "block 0", "rank 0", "cell 4 3 6", "rank 1"]),
+    "rounded and ghosts": ("ghosts", "a ghost cell is", ["block 0", "rank 0", "cell 4 3 6", "(1 such)"]),
     "unit": ("units", "there is no unit `Kelvins`", ["field `height`"]),
     "length unit": ("units", "there is no unit `furlong`", ["lengths"]),
     "order": ("order", "the other way around", ["field `height`"]),
@@ -193,6 +197,86 @@ def test_what_may_be_meant_is_a_note(fault: str, message: str, tmp_path: Path) -
     assert code == 0, findings
     (note,) = [one for one in findings["units"] if one["verdict"] == "note"]
     assert message in note["message"]
+
+
+@pytest.mark.parametrize("fault", ["rounded", "rounded and ghosts"])
+def test_ghost_cells_that_differ_by_rounding_are_a_note_in_which_the_difference_is_seen(
+    fault: str, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.py").write_text(BAD)
+    (tmp_path / "tasks.toml").write_text(TASKS.format(field="height"))
+    code, findings = checked(tmp_path, 2, sys.executable, "bad.py", fault)
+    assert code == ("ghosts" in fault), findings
+    (note,) = [one for one in findings["ghosts"] if one["verdict"] == "note"]
+    assert "they differ by rounding alone" in note["message"]
+    assert "rank 0, cell -1 -1 6" in note["where"], "the plane above those of rank 0"
+    numbers = re.search(r"a ghost cell is (\S+), and its neighbour on rank 1 (\S+)", note["message"])
+    assert numbers is not None
+    assert float(numbers[1]) == pytest.approx(float(numbers[2]), rel=1e-15)
+    assert numbers[1] != numbers[2]
+
+
+PARTICLES = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import sidestream
+fault, N = sys.argv[1], 8
+with sidestream.session("tasks.toml", "run", comm=MPI.COMM_WORLD, quiet=True) as run:
+    rank = run.comm.rank
+    run.mesh((N, N, N * run.comm.size), blocks=np.s_[:, :, N * rank : N * rank + N])
+    height = np.ones((N, N, N))
+    if fault == "no number in a cell" and rank == 1:
+        height[1, 2, 3] = height[1, 2, 4] = np.nan
+    run.field("height", height, unit="m")
+    ids = 100 * rank + np.arange(20)
+    positions = [np.linspace(0.1, N - 0.1, 20) for _ in range(3)]
+    speed = np.ones(20)
+    if rank == 1:
+        if fault == "negative":
+            ids[[7, 9]] = -5, -6
+        if fault == "twice":
+            ids[[7, 9]] = 3, 4
+        if fault == "lost":
+            positions[1][[7, 8, 9]] = np.nan
+        if fault == "no speed":
+            speed[7] = np.inf
+    run.particles("tracers", ids, positions, attributes={"speed": speed}, units={"speed": "m/s"})
+    run.begin()
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("negative", "the id is negative in 2 of 20 particles, first -5"),
+        ("twice", "ids are repeated 2 times, first 3, that of particle 3 on rank 0 too"),
+        ("lost", "the position along y is no number in 3 of 20 particles, first nan of the id 107"),
+        ("no speed", "`speed` is no number in 1 of 20 particles, first inf of the id 107"),
+        ("none", ""),
+    ],
+)
+def test_particles_that_nothing_can_be_done_with_are_told_by_species_rank_and_number(
+    fault: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "particles.py").write_text(PARTICLES)
+    (tmp_path / "tasks.toml").write_text(TASKS.format(field="height"))
+    code, findings = checked(tmp_path, 2, sys.executable, "particles.py", fault)
+    wrong = [one for one in findings["particles"] if one["verdict"] == "wrong"]
+    assert code == (fault != "none"), findings
+    assert [one["message"].startswith(message) for one in wrong] == [True] * code
+    assert [one["where"] for one in wrong] == ["species `tracers`, rank 1, particle 7, step 0"] * code
+    assert findings["particles"][0]["verdict"] == ("wrong" if code else "good")
+
+
+def test_cells_without_a_number_are_a_note(tmp_path: Path) -> None:
+    (tmp_path / "particles.py").write_text(PARTICLES)
+    (tmp_path / "tasks.toml").write_text(TASKS.format(field="height"))
+    code, findings = checked(tmp_path, 2, sys.executable, "particles.py", "no number in a cell")
+    assert code == 0, findings
+    (note,) = [one for one in findings["numbers"] if one["verdict"] == "note"]
+    assert note["message"].startswith("2 cells hold no number, first nan")
+    assert note["where"] == "field `height`, block 0, rank 1, cell 11 2 1, step 0"
 
 
 def test_what_several_ranks_say_of_a_field_is_told_by_the_first() -> None:
@@ -263,4 +347,4 @@ def test_the_table_is_for_reading(programs: dict[str, tuple[list[object], str]],
     words = ["conformance", "--", "mpirun", "-n", "2", *map(str, line), "tasks.toml", "run"]
     done = command(tmp_path, *words, **mpi_environment(os.environ, 2))
     assert done.returncode == 0
-    assert "ok    mesh     each cell of the domain lies in one block" in done.stdout
+    assert "ok    mesh      each cell of the domain lies in one block" in done.stdout

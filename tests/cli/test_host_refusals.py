@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hosts
+import sidestream
 from hosts import HOSTS, STUB, compiled, flags
 from test_faults import results
+from tiers import slow
 
 TASKS = '[task.slice]\nanalysis = "slice"\nfields = ["height"]\nevery = 1\n'
 
@@ -136,7 +139,7 @@ def built(folder: Path, body: str) -> Path:
     return program_of(folder)
 
 
-def launch(folder: Path, ranks: int, *line: object, **extra: str) -> subprocess.CompletedProcess[str]:
+def launch(folder: Path, ranks: int, *line: object, **extra: Any) -> subprocess.CompletedProcess[str]:
     """As `hosts.launch`, and what ranks print is kept apart: what mpirun passes on of several may lie within lines."""
     into_own = 'exec "$0" "$@" > "stdout.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"'
     done = hosts.launch(folder, ranks, "sh", "-c", into_own, *line, **extra)
@@ -287,6 +290,69 @@ SIGNALS = """
   raise(SIGINT);
   printf("own %d\\n", (int)came);
 """
+
+
+STRIDES = """
+  open_run("run");
+  describe();
+  TELL(set_mesh(run, &mesh));
+  const int64_t wide[3] = {1, n, INT64_C(1) << 60};
+  void *memory = u[0];
+  sidestream_field field = SIDESTREAM_FIELD;
+  field.name = "height"; field.unit = "m"; field.type = SIDESTREAM_FLOAT64; field.count = 1; field.blocks = &memory;
+  field.strides = is_odd ? wide : NULL;
+  TELL(set_field(run, &field));
+  TELL(begin(run, &step, &now));
+  field.strides = NULL;
+  TELL(set_field(run, &field));
+  TELL(begin(run, &step, &now));
+  TELL(step(run, 1, 1.0));
+  TELL(close(run));
+"""
+
+
+def test_strides_beyond_all_memory_are_refused_by_name_and_nothing_is_read(tmp_path: Path) -> None:
+    done = launch(tmp_path, 2, built(tmp_path, STRIDES))
+
+    assert done.returncode == 0, done.stderr + done.stdout
+    told = done.stdout.splitlines()
+    assert [line[:4] for line in told] == ["[0] ", "[0] ", "[1] ", "[1] ", "[1] "]
+    assert "8 x 8 x 8 elements with the strides 1, 8, 1152921504606846976 would reach over 6.46e+19 bytes" in told[2]
+    assert "field `height`, block 0" in told[2]
+    for line in (told[0], told[3]):
+        assert "begin" in line and "field 1 is nothing on rank 1" in line
+
+
+FORGOTTEN = """
+  open_run("run");
+  if (comm != MPI_COMM_NULL) {
+    MPI_Comm_size(comm, &ranks);
+    describe();
+    TELL(set_mesh(run, &mesh));
+    TELL(set_array(run, "height", "m", SIDESTREAM_FLOAT64, u[0]));
+    TELL(begin(run, &step, &now));
+    TELL(step(run, 1, 1.0));
+  } else {
+    TELL(close(run));
+  }
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, *slow(3)])
+def test_a_session_that_is_open_when_mpi_ends_is_closed_there(ranks: int, tmp_path: Path) -> None:
+    program = built(tmp_path, FORGOTTEN)
+    text = TASKS.replace("every = 1", 'every = 1\ntransport = "in-transit"')
+    (tmp_path / "tasks.toml").write_text(text + "[coupling]\nsidecars = 1\n")
+
+    done = launch(tmp_path, ranks, program, timeout_s=60)
+
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert done.stdout.splitlines() == [f"[{rank}] end" for rank in range(ranks)]
+    assert done.stderr.count("warning: MPI ends with a session open, which is closed here") == 1
+    assert "hint: call sidestream_close before" in done.stderr
+    run = sidestream.Run(tmp_path / "run")
+    assert run.status == "finished"
+    assert run.steps("slice") == [0, 1], "what the sidecar was sent is done"
 
 
 def test_handlers_of_signals_are_the_programs_again_when_its_run_has_ended(tmp_path: Path) -> None:

@@ -121,13 +121,15 @@ def test_a_series_of_arrays_has_the_steps_of_their_names(folder: Path) -> None:
         (("objects.npy", "--box", "20"), ["holds other things than numbers"]),
         (("cut.npz", "--box", "20"), ["cannot be read", "cut.npz"]),
         (("unlike.npz", "--box", "20"), ["different shapes", "a (2, 2, 2)", "b (2, 2, 3)"]),
-        (("words.npy", "--box", "20"), ["array of <U1"]),
+        (("words.npy", "--box", "20"), ["array of <U1", "`array.astype(float)`"]),
+        (("waves.npy", "--box", "20"), ["array of complex128", "`np.abs(array)`, or `array.real`"]),
         (("broken.npy", "--box", "20"), ["cannot be read", "broken.npy"]),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_what_is_wrong_is_told(folder: Path, words: tuple[str, ...], told: list[str]) -> None:
     np.savez(folder / "unlike.npz", a=np.ones((2, 2, 2)), b=np.ones((2, 2, 3)))
+    np.save(folder / "waves.npy", np.ones((2, 2, 2), complex))
     np.save(folder / "words.npy", np.full((2, 2, 2), "x"))
     (folder / "broken.npy").write_bytes((folder / "density.npy").read_bytes()[:-9])
 

@@ -260,6 +260,46 @@ def test_check_tells_ranks_and_memory_and_starts_nothing(place: Path) -> None:
     assert not (place / "checked").exists()
 
 
+@pytest.mark.parametrize(
+    ("lines", "ranks", "idle", "blocks"),
+    [
+        ("cells = [32, 32, 32]\nblock = 32\n", 512, 511, 1),
+        ("cells = [32, 32, 1]\nblock = 8\n[amr]\nmin_level = 1\nmax_level = 1\n", 65, 1, 64),
+        ("cells = [32, 32, 1]\nblock = 8\n[amr]\nmin_level = 1\nmax_level = 1\n", 64, 0, 64),
+    ],
+)
+def test_check_warns_of_ranks_without_cells(lines: str, ranks: int, idle: int, blocks: int, tmp_path: Path) -> None:
+    (tmp_path / "blast.toml").write_text(f'simulation = "sedov"\n[mesh]\n{lines}')
+
+    done = command(tmp_path, "check", "blast.toml", "-n", ranks)
+
+    assert done.returncode == 0, done.stderr
+    said = f"warning: {idle} of {ranks} ranks that compute have no cells at the start, where there are {blocks} blocks"
+    assert (said in done.stdout) == (idle > 0)
+    assert (f"hint: smaller blocks (`mesh.block`), or at most {blocks} ranks (`-n`)" in done.stdout) == (idle > 0)
+
+
+@pytest.mark.parametrize(
+    ("cells", "what"), [("-4", "`cells` takes 3 numbers (x, y, z)"), ("[8, 8]", "`cells` holds 2 numbers, but takes 3")]
+)
+def test_cells_that_are_not_three_are_told_how_they_are_written(cells: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "blast.toml").write_text(f'simulation = "sedov"\n[mesh]\ncells = {cells}\n')
+
+    done = command(tmp_path, "check", "blast.toml")
+
+    assert done.returncode == 2
+    assert what in done.stderr
+    assert "hint: write them in square brackets: cells = [64, 64, 64]" in done.stderr
+
+
+def test_a_plot_file_that_a_run_has_not_is_told_with_those_it_has(place: Path) -> None:
+    for words in (("info", "o/plt99977"), ("analyze", "o/plt99977", "--task", "slice", "--out", "none")):
+        done = command(place, *words)
+
+        assert done.returncode == 1
+        assert re.search(r"hint: this run has: chk\d+\S*, .*plt", done.stderr), done.stderr
+
+
 @pytest.mark.parametrize("simulation", ["sedov", "cosmology"])
 def test_check_tells_the_memory_that_a_run_takes(simulation: str, tmp_path: Path) -> None:
     """Beside what a program takes with hardly a cell."""

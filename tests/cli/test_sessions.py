@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,18 @@ def test_particles_go_to_where_their_cells_are_and_come_back_from_a_checkpoint(t
     assert np.array_equal(back["age"][order], ids / 7.0)
     for word, along in zip("xyz", positions, strict=True):
         assert np.array_equal(back[word][order], along)
+
+
+def test_a_particle_that_is_nowhere_is_told_with_its_kind(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    ids, positions = 10 * np.arange(5), [np.ones(5), np.ones(5), np.array([1.0, 2.0, 3.0, np.nan, 5.0])]
+    with opened(tmp_path, '[output]\ncheckpoint = { format = "raw", every = 1 }\n') as run:
+        run.mesh((8, 8, 8))
+        run.field("height", np.ones((8, 8, 8)))
+        run.particles("tracers", ids, positions)
+        run.begin()
+        run.step(1, 0.5)
+    told = capfd.readouterr().out
+    assert "error: particle 3, of the id 30, is at z = nan\n  --> species `tracers`\nhint: look at the step" in told
 
 
 def test_units_are_those_that_are_told_and_no_others(tmp_path: Path) -> None:
@@ -295,8 +308,14 @@ def test_fields_steps_and_calls_that_cannot_be_are_refused(tmp_path: Path) -> No
         run.mesh(SHAPE)
         with pytest.raises(sidestream.Error, match="has the shape"):
             run.field("height", heights()[1:])
-        with pytest.raises(sidestream.Error, match="complex128"):
-            run.field("height", heights() + 1j)
+        for array, advice in (
+            (heights() + 1j, r"of complex numbers give `np.abs\(array\)`"),
+            (heights().astype(np.float16), r"give `array.astype\(np.float32\)`"),
+            (heights().astype(np.longdouble), r"give `array.astype\(float\)`"),
+            (heights() > 1.5, r"give `array.astype\(np.float32\)`"),
+        ):
+            with pytest.raises(sidestream.Error, match=array.dtype.name + r"\n(.*\n)*hint: " + advice):
+                run.field("height", array)
         with pytest.raises(sidestream.Error, match="2 arrays for 1 blocks"):
             run.field("height", [heights(), heights()])
         run.field("height", heights())
@@ -450,8 +469,17 @@ def test_wrong_arguments_on_one_rank_are_refused_on_all(name: str, tmp_path: Pat
     assert len(told) == 2 and told[0] == told[1], done.stdout
 
 
+def ended(run: sidestream.Run) -> str:
+    """How it ended, once its last rank has gone: `mpirun` may be gone before the ranks of a job that it ends."""
+    until = time.monotonic() + 20.0
+    while run.status == "running" and time.monotonic() < until:
+        time.sleep(0.05)
+    return run.status
+
+
 LEAVES = """
 import sys
+import time
 import numpy as np
 from mpi4py import MPI
 import sidestream
@@ -474,6 +502,9 @@ try:
                 raise ValueError("wrong on all ranks")
             if how == "one":
                 assert rank == 0, "wrong on the last rank"
+            if how == "one while others compute":
+                assert rank == 0, "wrong on the last rank"
+                time.sleep(120.0)
             if how == "one in an exchange":
                 assert rank == 0, "wrong on the last rank"
                 run.comm.Barrier()
@@ -500,14 +531,23 @@ def test_an_exception_on_all_ranks_ends_the_run_and_may_be_caught(
     assert done.returncode not in (0, None), done.stderr
     word = "wrong on all ranks" if how == "all" else "step 1 comes after step 1"
     computing = ranks - (text == SIDECAR)
-    assert done.stdout.count(f"caught finished {word}") == computing, done.stdout + done.stderr
+    assert done.stdout.count(f"caught stopped {word}") == computing, done.stdout + done.stderr
     assert done.stderr.count(f"Error: {word}") >= 1
     assert len(results(tmp_path / "run")) == 2, "what was published is there"
+    run = sidestream.Run(tmp_path / "run")
+    kind = "ValueError" if how == "all" else "Error"
+    assert run.status == "stopped"
+    assert run.reason.startswith(f"the program ended by {kind}: {word}")
 
 
 @pytest.mark.parametrize(
     ("how", "ranks", "text"),
-    [("one", 3, SIDECAR), ("one before", 2, SLICE), *slow(("one", 2, SLICE), ("one in an exchange", 2, SLICE))],
+    [
+        ("one", 3, SIDECAR),
+        ("one before", 2, SLICE),
+        ("one while others compute", 3, SIDECAR),
+        *slow(("one", 2, SLICE), ("one in an exchange", 2, SLICE)),
+    ],
 )
 def test_an_exception_on_one_rank_ends_the_job_with_its_traceback(
     how: str, ranks: int, text: str, tmp_path: Path
@@ -522,6 +562,76 @@ def test_an_exception_on_one_rank_ends_the_job_with_its_traceback(
     last = ranks - 1 - (text == SIDECAR)
     assert f"error: rank {last} has left the session by an exception, and not all others did" in done.stderr
     assert "caught" not in done.stdout
+    assert how == "one before" or ended(sidestream.Run(tmp_path / "run")) == "aborted"
+
+
+FORGETS = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import sidestream
+import sidestream.sessions
+
+sidestream.sessions.PATIENCE_S = 1.0
+how, world = sys.argv[1], MPI.COMM_WORLD
+
+
+def steps():
+    run = sidestream.session("tasks.toml", "run", comm=world, quiet=True)
+    if run.comm is None:
+        return run
+    rank, ranks = run.comm.rank, run.comm.size
+    run.mesh((4, 4, 4 * ranks), blocks=np.s_[:, :, 4 * rank : 4 * rank + 4])
+    run.field("height", np.ones((4, 4, 4)))
+    run.begin()
+    run.step(1, 1.0)
+    if how == "all":
+        raise ValueError("wrong on all ranks")
+    if how == "one":
+        assert rank == 0, "wrong on the last rank"
+        run.comm.Barrier()
+    return run
+
+
+if how == "dropped":
+    steps()
+else:
+    kept = steps()
+if how == "finalized":
+    MPI.Finalize()
+    if kept.comm is not None:
+        kept.close()
+        print(kept.status, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "ranks", "text"),
+    [
+        ("kept", 2, SIDECAR),
+        ("dropped", 2, SIDECAR),
+        ("finalized", 2, SIDECAR),
+        ("all", 3, SIDECAR),
+        ("one", 3, SIDECAR),
+        *slow(("kept", 1, SLICE), ("kept", 3, SIDECAR), ("all", 1, SLICE), ("one", 2, SLICE)),
+    ],
+)
+def test_a_session_that_nobody_closes_ends_with_the_program(how: str, ranks: int, text: str, tmp_path: Path) -> None:
+    (tmp_path / "tasks.toml").write_text(text)
+    (tmp_path / "forgets.py").write_text(FORGETS)
+
+    done = launch(tmp_path, ranks, sys.executable, "forgets.py", how, timeout_s=90)
+
+    run = sidestream.Run(tmp_path / "run")
+    assert (done.returncode == 0) == (how not in ("all", "one")), done.stderr
+    assert ("a session open, which is closed here" in done.stderr) == (done.returncode == 0), done.stderr
+    assert ended(run) == {"all": "stopped", "one": "aborted"}.get(how, "finished")
+    if how == "one":
+        last = ranks - 1 - (text == SIDECAR)
+        assert f"error: rank {last} has left the session by an exception, and not all others did" in done.stderr
+        return
+    assert len(results(tmp_path / "run")) == 2, "what was published is there"
+    assert ("finished" in done.stdout.split()) == (how == "finalized"), done.stdout
 
 
 def test_a_session_that_was_closed_does_nothing(tmp_path: Path) -> None:

@@ -87,6 +87,9 @@ class BlockServers : public ::testing::Test {
     return false;
   }
 
+  // Of a run that stays where it is.
+  Relocation staying() const { return {server_->address(), {server_->address(), "", "", ""}}; }
+
   // Why a request is refused.
   std::string refusal_of(const TransferOrder& order) {
     const auto client = peer();
@@ -193,7 +196,7 @@ TEST_F(BlockServers, AreNotAskedForMorePartsThanAMessageMayName) {
   Wanted all;
   all.order = order_of(std::vector<Part>(many, Part{0, {{100, 100, 100}, {101, 101, 101}}}));
   all.targets.assign(many, {cell.data(), 0, 0, 0, 1, 1, 1, 1});
-  Fetcher fetcher({server_->address()}, {""}, {}, 5.0);
+  Fetcher fetcher({server_->address()}, {""}, {}, 5.0, staying());
   ReaderCounts counts;
 
   EXPECT_THAT([&] { fetcher.fetch(1, {all}, counts); },
@@ -211,7 +214,7 @@ TEST_F(BlockServers, ReachAReaderByMessagesWherePlainSocketsLeadNowhere) {
   Wanted all;
   all.order = order_of({{0, everything}});
   all.targets = {{cells.data(), 0, 0, 0, side, side, side, 1}};
-  Fetcher fetcher({server_->address()}, {nowhere.address()}, {}, 15.0);
+  Fetcher fetcher({server_->address()}, {nowhere.address()}, {}, 15.0, staying());
   ReaderCounts counts;
 
   EXPECT_NO_THROW(fetcher.fetch(1, {all}, counts));
@@ -220,6 +223,27 @@ TEST_F(BlockServers, ReachAReaderByMessagesWherePlainSocketsLeadNowhere) {
   serving.join();
   EXPECT_EQ(cells.back(), (side - 1) * 1.75);
   EXPECT_GT(counts.messages, 1);
+}
+
+// As where it was killed amid a transfer: nobody answers where it was.
+TEST_F(BlockServers, AreNotWaitedForWhereTheirRunHasBegunAnew) {
+  const io::RunFolder run(folder_ + "/run");
+  std::filesystem::create_directories(run.path());
+  const MeetingPoint before{server_->address(), "", "first", "same"}, after{"ipc://nowhere", "", "second", "same"};
+  write(before, run);
+  std::vector<double> cells(static_cast<std::size_t>(everything.volume()));
+  Wanted all;
+  all.order = order_of({{0, everything}});
+  all.targets = {{cells.data(), 0, 0, 0, side, side, side, 1}};
+  Fetcher fetcher({server_->address()}, {""}, {}, 60.0, {run.path(), before});
+  ReaderCounts counts;
+  write(after, run);
+  const core::Stopwatch watch;
+
+  EXPECT_THAT([&] { fetcher.fetch(1, {all}, counts); },
+              testing::ThrowsMessage<FetchTimeout>(testing::HasSubstr("the run has begun anew")));
+
+  EXPECT_LT(watch.seconds(), 20.0);
 }
 
 }  // namespace

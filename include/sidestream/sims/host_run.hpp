@@ -149,8 +149,9 @@ class HostRun {
   /// nothing but say "stopped". Local.
   bool is_whole() const;
   /// Ends tasks and outputs, without a last checkpoint where the program leaves although `goes_on` says yes. A run that
-  /// has not begun is given up.
-  RunStatus end();
+  /// has not begun is given up. `problem`: why the program cannot go on, in a sentence; then the run is one that
+  /// stopped because of it, unless it was at its end. What the first rank says counts.
+  RunStatus end(const std::string& problem = {});
 
  private:
   void require_whole() const;

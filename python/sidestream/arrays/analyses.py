@@ -36,7 +36,9 @@ def halos(
 ) -> xr.Dataset:
     """Finds the iso-density halos of a density field.
 
-    A halo is a connected set of cells at or above `t_boundary` whose densest cell reaches `t_halo`.
+    A halo is a connected set of cells at or above `t_boundary` whose densest cell reaches `t_halo`. The array is taken
+    for a density of matter. `sidestream halos find` and `analyze` take one for that by its `--unit` alone, any other
+    for a field of another kind, whose thresholds are `"2 sigma"` and `"3 sigma"`.
 
     Args:
         array: the density, indexed `[z, y, x]`; with `comm`, the block that this rank has, or a list of its blocks.

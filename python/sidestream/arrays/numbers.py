@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from ..error import Error
 
+REAL_KINDS = "fiub"  # of types of NumPy
+
 
 def real_number(value: Any, name: str, hint: str = "") -> float:
     """`value` as a real number; an error that says `name` for what is none, and for numbers beyond all doubles."""
@@ -50,11 +52,16 @@ def real_array(array: Any, name: str = "array") -> NDArray[Any]:
             f"the {name} is no array: {problem}",
             hint="give an array of NumPy of numbers, such as numpy.asarray(values, dtype=float)",
         ) from problem
-    if real.dtype.kind not in "fiub":
-        raise Error(
-            f"the {name} holds `{real.dtype}`, not real numbers", hint="give real numbers, such as array.astype(float)"
-        )
+    if real.dtype.kind not in REAL_KINDS:
+        raise Error(f"the {name} holds `{real.dtype}`, not real numbers", hint=as_reals(real.dtype))
     return real
+
+
+def as_reals(dtype: np.dtype[Any]) -> str:
+    """How real numbers that are taken come out of an array of another type."""
+    if dtype.kind == "c":
+        return "of complex numbers give `np.abs(array)`, or `array.real` and `array.imag`, each by itself"
+    return "give real numbers: `array.astype(float)`"
 
 
 def _shown(value: Any) -> str:

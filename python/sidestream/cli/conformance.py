@@ -40,9 +40,9 @@ def conformance(
     if as_json:
         console.print_json({"exit_code": code, "checks": [finding.as_dict() for finding in findings]})
     for finding in [] if as_json else findings:
-        line = Text.assemble(SIGNS[finding.verdict], f"  {finding.check:<8} {finding.message}")
+        line = Text.assemble(SIGNS[finding.verdict], f"  {finding.check:<9} {finding.message}")
         if finding.where:
-            line.append("\n" + " " * 15 + finding.where, style="dim")
+            line.append("\n" + " " * 16 + finding.where, style="dim")
         console.out().print(line, soft_wrap=True)
     if any(finding.verdict == "wrong" for finding in findings):
         raise typer.Exit(1)

@@ -120,7 +120,8 @@ def find(
     that of gas and dark matter together, on all levels, the boundary of a density of matter is at 81.66 means and the
     peak reaches 200 (of any other field they are 2 and 3 standard deviations above the mean). A file in units of its
     own keeps them, and thresholds are in these. FILE may be a plain array (z, y, x), with --box and --unit:
-    density.npy, or fields.h5:/density. Prints the 20 heaviest.
+    density.npy, or fields.h5:/density. Without a unit it is any other field, while the function sidestream.halos takes
+    arrays for densities of matter. Prints the 20 heaviest.
 
     \b
     Examples:

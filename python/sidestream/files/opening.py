@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
+from ..runs.outputs import outputs_in
 from ..runs.run import Run
 from .arrays_inside import named, places_in, shown
 
@@ -64,7 +65,17 @@ def require_there(path: Path, message: str, hint: str) -> None:
     if is_there(path):
         return
     inside = named(path)
-    raise unknown(inside[0]) if inside and is_there(inside[0]) and places_in(inside[0]) else Error(message, path, hint)
+    if inside and is_there(inside[0]) and places_in(inside[0]):
+        raise unknown(inside[0])
+    raise Error(message, path, _files_beside(path) or hint)
+
+
+def _files_beside(path: Path) -> str:
+    """The files of the run in whose folder a file was sought, in words; nothing where that is none."""
+    if not is_run(path.parent):
+        return ""
+    names = [output.path.name for output in outputs_in(path.parent)]
+    return f"this run has: {shown(names)}" if names else "this run has neither plot files nor checkpoints"
 
 
 def is_run(path: Path) -> bool:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..core import extension, translated_errors
-from ..error import Error
-from .opening import is_there
+from .opening import require_there
 
 
 def config_of(file: Path) -> str:
     """The configuration of the run that wrote a plot file or checkpoint, as TOML; empty where it keeps none."""
-    if not is_there(file):
-        raise Error(
-            "there is no such plot file or checkpoint",
-            file,
-            hint="`sidestream info FOLDER` lists what is in a run folder",
-        )
+    require_there(
+        file, "there is no such plot file or checkpoint", "`sidestream info FOLDER` lists what is in a run folder"
+    )
     with translated_errors():
         return str(extension().file_config(str(file)))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays.numbers import REAL_KINDS, as_reals
 from ..core import extension, translated_errors
 from ..error import Error, UsageError
 from .analysis_units import CM_PER_MPC, GRAMS_PER_MSUN
@@ -221,8 +222,10 @@ def _text(unit: Any) -> str:
 def _check(path: Path, arrays: Mapping[str, Any]) -> None:
     shapes = {name: np.shape(values) for name, values in arrays.items()}
     for name, values in arrays.items():
-        if values.ndim != AXES or values.dtype.kind not in "fiub" or values.size == 0:
-            what = f"`{name}` is an array of {values.dtype} of the shape {shapes[name]}"
-            raise Error(what, path, "arrays of numbers (z, y, x) are taken: values.reshape(1, ny, nx) of two axes")
+        what = f"`{name}` is an array of {values.dtype} of the shape {shapes[name]}"
+        if values.dtype.kind not in REAL_KINDS:
+            raise Error(what, path, as_reals(values.dtype))
+        if values.ndim != AXES or values.size == 0:
+            raise Error(what, path, "arrays of three axes (z, y, x) are taken: array.reshape(1, ny, nx) of two axes")
     if len(set(shapes.values())) > 1:
         raise Error("the arrays are of different shapes", path, ", ".join(f"{name} {s}" for name, s in shapes.items()))

@@ -28,13 +28,18 @@ CHECKS = {
     "ghosts": "ghost cells are those of neighbours",
     "units": "units are told, known and of one system",
     "order": "axes lie in memory as they are said to",
+    "numbers": "all cells hold numbers",
+    "particles": "particles have numbers, and ids of their own",
     "memory": "arrays are there while they are read, and nobody writes",
     "calls": "all ranks make the same calls with the same numbers",
 }
 #: Why a check had nothing to look at.
 UNSEEN_WHY = dict.fromkeys(CHECKS, "the run did not begin") | {
-    "ghosts": "no ghost cells are declared, or no step was told"
+    "ghosts": "no ghost cells are declared, or no step was told",
+    "numbers": "no step was told",
+    "particles": "there are none, or no step was told",
 }
+NUMBER = re.compile(r"[-+]?\b(\d[\d.]*(e[-+]?\d+)?|nan|inf)\b")
 POLL_S, GRACE_S = 0.1, 2.0
 TALK, TALK_BYTES = 2, 65536  # what the program prints goes beside the findings
 SYSTEMS = {
@@ -195,8 +200,8 @@ def _once(findings: list[Finding]) -> list[Finding]:
     """Ranks say the same, of a field with their own numbers: it is told as by the first one, with all ranks."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
-        field = one.where.split(",")[0] if one.where.startswith("field") else ""
-        message = re.sub(r"[-\d.]+", "", one.message) if field else one.message
+        field = one.where.split(",")[0] if one.where.startswith(("field", "species")) else ""
+        message = NUMBER.sub("", one.message) if field else one.message
         groups.setdefault((field, message), []).append(one)
     return [replace(group[0], where=_place_of(group)) for group in groups.values()]
 
@@ -226,11 +231,12 @@ def _listed(ranks: list[int]) -> str:
 
 
 def _of_line(line: dict[str, Any]) -> Finding:
-    where = [f"field `{line['field']}`"] if line["field"] else []
-    where += [f"block {line['block']}"] if "block" in line else []
-    where += [f"rank {line['rank']}"] if line["verdict"] == WRONG else []
-    where += [f"cell {line['cell']}"] if "cell" in line else []
-    where += [f"step {line['step']}"] if line["verdict"] == WRONG and line["field"] else []
+    is_somewhere = line["verdict"] == WRONG or "cell" in line
+    of = [f"{kind} `{line[kind]}`" for kind in ("field", "species") if line.get(kind)]
+    where = of + ([f"block {line['block']}"] if "block" in line else [])
+    where += [f"rank {line['rank']}"] if is_somewhere else []
+    where += [f"{kind} {line[kind]}" for kind in ("particle", "cell") if kind in line]
+    where += [f"step {line['step']}"] if of and is_somewhere else []
     return Finding(line["check"], line["verdict"], line["message"], ", ".join(where))
 
 

@@ -75,6 +75,7 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
                       {"sidecars", counts.sidecars},
                       {"threads", config.coupling.uses_threads() ? 2 : 1},
                       {"size", size_in_words(config)},
+                      {"blocks", config.plan->blocks()},
                       {"memory_bytes", config.plan->memory_bytes()},
                       {"least_memory_bytes", config.plan->least_memory_bytes()},
                       {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},

@@ -24,9 +24,10 @@ core::Node table_or_empty(const core::Node& root, const std::string& name) {
 
 namespace {
 
-double blocks_of(const MeshConfig& config, std::int32_t block) {
+double blocks_of(const MeshConfig& config, std::int32_t block, int level = 0) {
   double blocks = 1.0;
-  for (const std::int32_t cells : config.cells) blocks *= std::ceil(static_cast<double>(cells) / block);
+  for (const std::int32_t cells : config.cells)
+    if (cells > 1) blocks *= std::ldexp(std::ceil(static_cast<double>(cells) / block), level);
   return blocks;
 }
 
@@ -51,6 +52,10 @@ void check_blocks(const MeshConfig& config, const core::Node& node) {
 }
 
 }  // namespace
+
+double block_count(const MeshConfig& config, int level) {
+  return blocks_of(config, config.block, level);
+}
 
 MeshConfig read_tiles(const core::Node& root, core::Node& resolved, std::int32_t least_block) {
   const core::Node node = table_or_empty(root, "mesh");

@@ -28,6 +28,9 @@ MeshConfig read_mesh(const core::Node& root, core::Node& resolved, std::int32_t 
 /// The same of blocks that need not divide the cells of each axis: the reader checks what they have to.
 MeshConfig read_tiles(const core::Node& root, core::Node& resolved, std::int32_t least_block = usual_least_block);
 
+/// Blocks of all cells where they have the level.
+double block_count(const MeshConfig& config, int level = 0);
+
 /// The member `name` of `root`, or an empty table of that name.
 core::Node table_or_empty(const core::Node& root, const std::string& name);
 

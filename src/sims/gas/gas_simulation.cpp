@@ -381,6 +381,7 @@ class GasSimulationPlan : public SimulationPlan {
     return {.has_redshift = false, .first_time = 0.0, .last_time = setup_.problem.end};
   }
   std::vector<mesh::Quantity> quantities() const override { return quantities_of(setup_.hydro); }
+  double blocks() const override { return block_count(setup_.mesh, setup_.amr.min_level); }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
     return {{"cells", {n.x, n.y, n.z}},

@@ -17,6 +17,8 @@
 #include <utility>
 
 #include "sidestream/core/error.hpp"
+#include "sims/host/look_at_numbers.hpp"
+#include "sims/host/told_apart.hpp"
 
 namespace sidestream::sims {
 
@@ -130,6 +132,8 @@ void Conformance::before(const HostState& state) {
   tell_fields(state);
   look_at_memory(state);
   for (const HostFinding& finding : rims_.look(compute_, state)) tell(finding);
+  for (const HostFinding& finding : look_at_cells(state)) tell(finding);
+  for (const HostFinding& finding : look_at_particles(compute_, state)) tell(finding);
   copies_.clear();
   for (const HostField& field : state.fields())
     for (std::size_t n = 0; n < field.blocks.size(); ++n)
@@ -150,13 +154,13 @@ void Conformance::after(const HostState& state) {
       const mesh::Box all = state.mesh().blocks[n].box.grown(state.mesh().ghosts.layers);
       const auto at = std::distance(copies[n].begin(), was);
       const std::ptrdiff_t row = all.extent().x, plane = row * all.extent().y;
-      finding = {
-          "memory",
-          "wrong",
-          field.quantity.name,
-          fmt::format("it changed from {:.6g} to {:.6g} while the run read it: another thread writes", *was, *is),
-          static_cast<std::int64_t>(n),
-          fmt::format("{} {} {}", all.lo.x + at % row, all.lo.y + at % plane / row, all.lo.z + at / plane)};
+      const auto [before, now_is] = told_apart(*was, *is);
+      finding = {"memory",
+                 "wrong",
+                 field.quantity.name,
+                 fmt::format("it changed from {} to {} while the run read it: another thread writes", before, now_is),
+                 static_cast<std::int64_t>(n),
+                 fmt::format("{} {} {}", all.lo.x + at % row, all.lo.y + at % plane / row, all.lo.z + at / plane)};
     }
     tell(finding);
   }
@@ -192,7 +196,7 @@ void Conformance::tell_fields(const HostState& state) {
 }
 
 void Conformance::tell(const HostFinding& finding) {
-  if (!told_.insert(finding.check + '\n' + finding.field + '\n' + finding.verdict).second) return;
+  if (!told_.insert(finding.check + '\n' + finding.field + finding.species + '\n' + finding.verdict).second) return;
   nlohmann::json line{{"kind", "finding"},
                       {"rank", rank_},
                       {"step", step_},
@@ -202,6 +206,8 @@ void Conformance::tell(const HostFinding& finding) {
                       {"message", finding.message}};
   if (finding.block >= 0) line["block"] = finding.block;
   if (!finding.cell.empty()) line["cell"] = finding.cell;
+  if (!finding.species.empty()) line["species"] = finding.species;
+  if (finding.particle >= 0) line["particle"] = finding.particle;
   write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

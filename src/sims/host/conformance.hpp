@@ -29,7 +29,8 @@ class Conformance {
   void call(const std::string& name);
   /// Something was refused: it is told of before it goes on to the program.
   void refused(const char* check, const core::Error& error);
-  /// Before arrays are read: whether they are there, and what their ghost cells and their order are. Throws core::Error
+  /// Before arrays are read: whether they are there, and what their ghost cells, their order and their numbers
+  /// are, and those of particles. Throws core::Error
   /// on all ranks where memory is not there. Collective.
   void before(const HostState& state);
   /// After arrays have been read: whether they are as before. Local.

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t longest_name = 200;
 constexpr std::int32_t most_cells = std::int32_t{1} << 30, most_ghosts = 1024;
-constexpr double most_volume = 4e18;  // of integers of 64 bits
+constexpr double most_volume = 4e18;       // of integers of 64 bits
+constexpr double most_addresses = 0x1p57;  // of processors of 64 bits
 
 // FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv
 std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
@@ -120,6 +121,19 @@ void require_unit(const std::string& unit, const std::string& what) {
   if (unit.size() > longest_name || !core::is_utf8(unit) || std::ranges::any_of(unit, is_control))
     throw core::Error(what + " has a unit that is no line of text in UTF-8", "`" + unit.substr(0, 40) + "`",
                       "write it in ASCII, \"um\", or encode it in UTF-8");
+}
+
+void require_reach(const HostMemory& memory, mesh::Int3 elements, std::size_t size, const std::string& where) {
+  double reach = static_cast<double>(size);
+  for (int axis = 0; axis < 3; ++axis)
+    reach += static_cast<double>(size) * (elements[axis] - 1.0) *
+             std::abs(static_cast<double>(memory.strides[static_cast<std::size_t>(axis)]));
+  if (reach <= most_addresses) return;
+  throw core::Error(
+      fmt::format("a block of {} x {} x {} elements with the strides {}, {}, {} would reach over {:.3g} "
+                  "bytes, more than there are addresses",
+                  elements.x, elements.y, elements.z, memory.strides[0], memory.strides[1], memory.strides[2], reach),
+      where, "give strides in elements: how many lie between neighbours along each axis");
 }
 
 void require_domain(const HostMesh& mesh) {

@@ -44,6 +44,9 @@ void require_name(const std::string& name, const std::string& what, const std::s
 /// Throws core::Error unless results and files may have the unit, which may be empty.
 void require_unit(const std::string& unit, const std::string& what);
 
+/// Throws core::Error unless a machine can address a block of `elements` that lie so. `size`: of an element, in bytes.
+void require_reach(const HostMemory& memory, mesh::Int3 elements, std::size_t size, const std::string& where);
+
 /// Throws core::Error unless there may be such a domain and such rims.
 void require_domain(const HostMesh& mesh);
 

@@ -351,7 +351,7 @@ void HostRun::require_whole() const {
     throw core::Error("a call that ranks make together has failed before", impl_->options.name, "close the session");
 }
 
-RunStatus HostRun::end() {
+RunStatus HostRun::end(const std::string& problem) {
   Impl& all = *impl_;
   if (!has_begun()) {
     if (is_whole()) all.world.broadcast(std::string(given_up));
@@ -360,7 +360,10 @@ RunStatus HostRun::end() {
   if (!is_whole()) return RunStatus::stopped;
   all.computing.reset();
   RunStatus status = RunStatus::finished;
-  all.together("calls", "close", [&] { status = all.run->end(false); });
+  all.together("calls", "close", [&] {
+    all.state->stop_reason = all.compute->broadcast(problem);
+    status = all.run->end(false);
+  });
   all.signals.reset();
   return status;
 }

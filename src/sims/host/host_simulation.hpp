@@ -24,6 +24,7 @@ class HostSimulation final : public Simulation {
   void check_state() const override {}
   mesh::Moment moment() const override { return state_.moment; }
   double progress() const override { return state_.progress; }
+  std::string stop_reason() const override { return state_.stop_reason; }
   nlohmann::json status() const override;
   nlohmann::json summary() const override;
   std::vector<couple::Knob> knobs() override { return knobs_; }

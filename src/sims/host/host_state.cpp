@@ -37,6 +37,16 @@ std::vector<Saying> sayings_of(const HostMesh& mesh) {
           {"the unit of length", "\"" + mesh.length_unit + "\""}};
 }
 
+void require_places(const HostSpecies& species) {
+  for (std::size_t n = 0; n < species.count; ++n)
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (const double x = species.position[axis][n]; !std::isfinite(x))
+        throw core::Error(
+            fmt::format("particle {}, of the id {}, is at {} = {}", n, species.id[n], names_of_axes[axis], x),
+            fmt::format("species `{}`", species.name),
+            "look at the step and at the forces; `sidestream conformance` counts such particles");
+}
+
 template <typename T>
 T& cell_of(const BlockTable::Block& block, int k, int j, int i) {
   return static_cast<T*>(block.origin)[k * block.stride_z + j * block.stride_y + i * block.stride_x];
@@ -73,6 +83,9 @@ void HostState::set_field(HostField field) {
   for (const HostMemory& memory : field.blocks)
     if (memory.first == nullptr) throw core::Error("a block of a field has no memory", where, "give where it lies");
   with_type(field.type, [](auto*) {});
+  for (std::size_t n = 0; n < field.blocks.size(); ++n)
+    require_reach(field.blocks[n], mesh_.blocks[n].box.grown(mesh_.ghosts.layers).extent(), size_bytes(field.type),
+                  fmt::format("{}, block {}", where, n));
   if (is_closed_ && !names_.contains(name))
     throw core::Error("a field that the run has not begun with", where, "give all fields before the run begins");
   digest_.reset();
@@ -166,8 +179,13 @@ BlockTable HostState::table_of(const HostField& field, int level) const {
   const auto bytes = static_cast<std::ptrdiff_t>(size_bytes(field.type));
   for (const std::size_t n : levels_.block_of[l]) {
     const HostMemory& memory = field.blocks[n];
-    const mesh::Int3 first = mesh_.blocks[n].box.lo - mesh_.ghosts.layers;
-    const auto& [x, y, z] = memory.strides;
+    const mesh::Int3 first = mesh_.blocks[n].box.lo - mesh_.ghosts.layers,
+                     elements = mesh_.blocks[n].box.grown(mesh_.ghosts.layers).extent();
+    auto [x, y, z] = memory.strides;
+    // Along an axis of one element nobody steps, and any number may stand there.
+    if (elements.x == 1) x = 1;
+    if (elements.y == 1) y = elements.x;
+    if (elements.z == 1) z = std::ptrdiff_t{elements.x} * elements.y;
     char* const origin = static_cast<char*>(memory.first) - bytes * (x * first.x + y * first.y + z * first.z);
     table.blocks.push_back({origin, y, z, 0, x});
   }
@@ -211,8 +229,9 @@ mesh::Particles HostState::particles_of(const HostSpecies& species) const {
     particles.attributes.push_back(
         {attribute.name, attribute.unit, {attribute.values, attribute.values + species.count}});
   particles.mass = species.mass;
-  if (levels_.layouts.leaves.size() == 1)
-    redistribute::migrate(compute_, levels_.layouts.leaves.front(), mesh_.geometry, particles);
+  if (levels_.layouts.leaves.size() > 1) return particles;
+  compute_.agree_on([&] { require_places(species); });
+  redistribute::migrate(compute_, levels_.layouts.leaves.front(), mesh_.geometry, particles);
   return particles;
 }
 

@@ -43,6 +43,7 @@ class HostState {
 
   mesh::Moment moment;
   double progress = 0.0;
+  std::string stop_reason;  // of a program that cannot go on
 
   /// What all ranks have to say alike of what there is; its digest is kept from one step to the next.
   std::vector<Saying> sayings() const;

@@ -8,12 +8,14 @@
 
 namespace sidestream::sims {
 
-/// What was seen of a field.
+/// What was seen of a field, or of a species.
 struct HostFinding {
-  std::string check, verdict;  ///< "ghosts" or "order"; "good", "note" or "wrong"
+  std::string check, verdict;  ///< "ghosts", "order", ...; "good", "note" or "wrong"
   std::string field, message;
   std::int64_t block = -1;  ///< of the rank, where it is one block's
   std::string cell{};       ///< of its level
+  std::string species{};
+  std::int64_t particle = -1;  ///< its place in the arrays of the rank
 };
 
 /// The numbers of a block with its ghost cells, x fastest.

@@ -382,6 +382,7 @@ class LbmPlan final : public SimulationPlan {
     return {.has_redshift = false, .first_time = 0.0, .last_time = config_.end};
   }
   std::vector<mesh::Quantity> quantities() const override { return lbm_quantities(lattice()); }
+  double blocks() const override { return block_count(config_.mesh); }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
     nlohmann::json all{{"cells", {n.x, n.y, n.z}},

@@ -44,11 +44,12 @@ struct Fetcher::Transfer {
 };
 
 Fetcher::Fetcher(std::vector<std::string> addresses, std::vector<std::string> plain_addresses,
-                 stream::Security security, double timeout_s)
+                 stream::Security security, double timeout_s, Relocation relocation)
     : addresses_(std::move(addresses)),
       plain_addresses_(std::move(plain_addresses)),
       security_(std::move(security)),
-      timeout_s_(timeout_s) {}
+      timeout_s_(timeout_s),
+      relocation_(std::move(relocation)) {}
 Fetcher::~Fetcher() = default;
 
 Fetcher::Peer& Fetcher::peer_of(int rank) {
@@ -123,6 +124,9 @@ std::vector<std::vector<Word>> Fetcher::fetch(std::int64_t number, std::vector<W
       if (transfer.bytes) sockets.push_back(&*transfer.peer->plain_socket);
     }
     stream::wait(sockets, nullptr, std::chrono::milliseconds(100));
+    if (relocation_.has_been())
+      throw FetchTimeout("the run has begun anew while it gave its cells", address_of(transfers.front()),
+                         "attach again; a reader with patience does so itself");
     for (Transfer& transfer : transfers) {
       if (!transfer.is_over()) take_all(transfer, number, counts);
       if (transfer.is_over()) continue;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "couple/publish/cargo.hpp"
+#include "couple/stream/meeting_point.hpp"
 #include "couple/stream/part_cursor.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
@@ -18,7 +19,7 @@
 
 namespace sidestream::couple {
 
-/// A rank of the run has given nothing for too long.
+/// A rank of the run has given nothing for too long, or the run has begun anew elsewhere.
 class FetchTimeout : public core::Error {
  public:
   using core::Error::Error;
@@ -36,9 +37,9 @@ struct Wanted {
 class Fetcher {
  public:
   /// `addresses`: of the ranks of the run, and `plain_addresses`, where they have any, for plain sockets. `timeout_s`:
-  /// the longest silence of one of them.
+  /// the longest silence of one of them. `relocation`: of the run, after which nobody waits for its cells.
   Fetcher(std::vector<std::string> addresses, std::vector<std::string> plain_addresses, stream::Security security,
-          double timeout_s);
+          double timeout_s, Relocation relocation);
   ~Fetcher();
   Fetcher(const Fetcher&) = delete;
   Fetcher& operator=(const Fetcher&) = delete;
@@ -74,6 +75,7 @@ class Fetcher {
   std::vector<std::string> addresses_, plain_addresses_;
   stream::Security security_;
   double timeout_s_;
+  Relocation relocation_;
   std::map<int, Peer> peers_;  // by rank
   bool has_way_for_plain_ = true;
   std::uint64_t transfers_ = 0;

@@ -117,7 +117,7 @@ class StreamReader::Impl {
     levels_version_ = number_ = 0;
     const json welcome = unpacked(told_by_first(comm_, [&] { return find_run(); }));
     std::vector<std::string> plain_addresses;
-    std::string key;
+    MeetingPoint point;
     understood([&] {
       configuration_ = welcome.at("configuration");
       options_.task = welcome.at("task");
@@ -125,13 +125,13 @@ class StreamReader::Impl {
       for (const std::int64_t step : welcome.at("lost")) lost_.push_back(step);
       addresses_ = addresses_in(welcome, "addresses");
       plain_addresses = addresses_in(welcome, "plain_addresses");
-      key = welcome.at("key");
+      point = {welcome.at("address"), welcome.at("key"), welcome.at("point_run"), welcome.at("point_configuration")};
       if (addresses_.empty() || plain_addresses.size() != addresses_.size())
         refuse_message("it has not two addresses of each rank");
     });
     comm_.agree_on([&] {
-      fetcher_ = std::make_unique<Fetcher>(addresses_, plain_addresses, security_for(key, where_, options_.keys),
-                                           options_.timeout_s);
+      fetcher_ = std::make_unique<Fetcher>(addresses_, plain_addresses, security_for(point.key, where_, options_.keys),
+                                           options_.timeout_s, Relocation(where_, point));
     });
   }
 
@@ -158,7 +158,10 @@ class StreamReader::Impl {
         attendant_ = std::make_unique<Attendant>(point, security_for(point.key, where_, options_.keys), options,
                                                  comm_.size(), *relocation);
         json welcome = attendant_->welcome();
+        welcome["address"] = point.address;
         welcome["key"] = point.key;
+        welcome["point_run"] = point.run;
+        welcome["point_configuration"] = point.configuration;
         welcome["host"] = is_local(point.address) && point.address.starts_with("ipc") ? "" : host_of(point.address);
         return packed(welcome);
       } catch (const Refusal&) {
