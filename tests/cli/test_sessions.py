@@ -483,9 +483,9 @@ import time
 import numpy as np
 from mpi4py import MPI
 import sidestream
-import sidestream.sessions
+import sidestream.sessions.run
 
-sidestream.sessions.PATIENCE_S = float(sys.argv[2])
+sidestream.sessions.run.PATIENCE_S = float(sys.argv[2])
 how, world = sys.argv[1], MPI.COMM_WORLD
 run = None
 try:
@@ -570,9 +570,9 @@ import sys
 import numpy as np
 from mpi4py import MPI
 import sidestream
-import sidestream.sessions
+import sidestream.sessions.run
 
-sidestream.sessions.PATIENCE_S = 1.0
+sidestream.sessions.run.PATIENCE_S = 1.0
 how, world = sys.argv[1], MPI.COMM_WORLD
 
 

@@ -21,7 +21,7 @@ WITH_HINTS = (
     "python/sidestream/report/",
     "python/sidestream/runs/",
     "python/sidestream/study/",
-    "python/sidestream/sessions.py",
+    "python/sidestream/sessions/",
     "python/sidestream/steering.py",
     "python/sidestream/redistribution.py",
     "src/sims/",

@@ -1,48 +1,43 @@
-"""Sessions: analyses, files, restarts and a live view of a Python program that takes its own steps.
-
-Example:
-    >>> with sidestream.session("analyses.toml", "runs/heat", comm=MPI.COMM_WORLD) as run:
-    ...     if run.comm is not None:                    # else this rank was a sidecar, and the run is over
-    ...         run.mesh((64, 64, 64), blocks=np.s_[lo:hi, :, :])
-    ...         run.field("temperature", temperature, unit="K")
-    ...         step, time = run.begin()
-    ...         while run.goes_on:
-    ...             ...                                 # a step
-    ...             run.step(step := step + 1, time)
-"""
+"""The session of a program that takes its own steps."""
 
 from __future__ import annotations
 
 import atexit
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
-from operator import index
-from os import PathLike, fspath
+from os import PathLike
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, cast
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays.blocks import handle_of
-from .arrays.numbers import REAL_KINDS, as_reals
-from .core import extension, translated_errors
-from .error import Error
-from .launch.launcher import PROGRAM, find_program
+from ..arrays.blocks import handle_of
+from ..core import extension, translated_errors
+from ..error import Error
+from ..launch.launcher import PROGRAM, find_program
+from .arguments import (
+    Problem,
+    Triple,
+    as_blocks,
+    as_flags,
+    as_moment,
+    as_number,
+    as_numbers,
+    as_path,
+    as_rim,
+    as_sides,
+    as_text,
+    as_triple,
+)
+from .calls import Method, alone, no_mesh, reason_of, together, wrong_call
+from .memory import TYPES, as_taken, is_writable, memory_of
 
-__all__ = ["Session", "session"]
-
-Triple = tuple[int, int, int]
-Problem = tuple[str, str, str]
-MOST, MOST_CELLS = 2**62, 2**30
 PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the last
-LONGEST_REASON = 300
-Method = TypeVar("Method", bound=Callable[..., Any])
-TYPES = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 
 
 #: Sessions that are open, on ranks that compute; and those with sidecars, who wait for the end of what nobody holds.
@@ -57,61 +52,6 @@ def _end_forgotten() -> None:
         run._leave_at_exit()
 
 
-def _wrong_call(error: TypeError, name: str) -> Error | None:
-    """What is wrong with the arguments of a call; None where they were right, and what it did has failed."""
-    here = error.__traceback__
-    is_ours = here is not None and here.tb_next is not None
-    return (
-        None
-        if is_ours
-        else Error(str(error).removeprefix("Session."), hint=f"`help(sidestream.{name})` has its arguments")
-    )
-
-
-def _together(refuse: Callable[[Any, Problem], object]) -> Callable[[Method], Method]:
-    """A call that all ranks make: wrong arguments on one are refused on all, which would wait for it."""
-
-    def made(method: Method) -> Method:
-        @wraps(method)
-        def call(self: Session, *given: Any, **named: Any) -> Any:
-            try:
-                return method(self, *given, **named)
-            except TypeError as error:
-                problem = _wrong_call(error, method.__qualname__)
-                if problem is None:
-                    raise
-                with translated_errors():
-                    refuse(self._present, (problem.what, problem.where, problem.hint))
-
-        return cast(Method, call)
-
-    return made
-
-
-def _alone(method: Method) -> Method:
-    """A call that each rank makes for itself: what it refuses there is refused on all where the session is left."""
-
-    @wraps(method)
-    def call(self: Session, *given: Any, **named: Any) -> Any:
-        try:
-            return method(self, *given, **named)
-        except TypeError as error:
-            self._refused = _wrong_call(error, method.__qualname__)
-            if self._refused is None:
-                raise
-            raise self._refused from error
-        except Error as error:
-            self._refused = error
-            raise
-
-    return cast(Method, call)
-
-
-def _no_mesh(run: Any, problem: Problem) -> None:
-    nothing = (0, 0, 0)
-    run.set_mesh((1, 1, 1), (1.0, 1.0, 1.0), (True, True, True), "", nothing, [], problem)
-
-
 def _opened(make: Method) -> Method:
     """The same of the call that opens a session."""
 
@@ -120,7 +60,7 @@ def _opened(make: Method) -> Method:
         try:
             return make(*given, **named)
         except TypeError as error:
-            problem = _wrong_call(error, make.__qualname__)
+            problem = wrong_call(error, make.__qualname__)
             if problem is None:
                 raise
             told = (problem.what, problem.where, problem.hint)
@@ -188,13 +128,13 @@ class Session:
         words = {"name": "host", "config": "", "overrides": [], "folder": "", "existing": "refuse"}
         try:
             words = {
-                "name": _text(name, "name"),
-                "config": "" if config is None else _path(config, "config"),
+                "name": as_text(name, "name"),
+                "config": "" if config is None else as_path(config, "config"),
                 "overrides": [
-                    _text(one, "overrides") for one in ((overrides,) if isinstance(overrides, str) else overrides)
+                    as_text(one, "overrides") for one in ((overrides,) if isinstance(overrides, str) else overrides)
                 ],
-                "folder": _path(folder, "folder"),
-                "existing": _text(existing, "existing"),
+                "folder": as_path(folder, "folder"),
+                "existing": as_text(existing, "existing"),
             }
         except Error as caught:
             problem = problem or (caught.what, caught.where, caught.hint)
@@ -225,7 +165,7 @@ class Session:
         self._has_sidecars = own.size < comm.size
         return own
 
-    @_together(_no_mesh)
+    @together(no_mesh)
     def mesh(
         self,
         shape: Sequence[int],
@@ -256,13 +196,13 @@ class Session:
         cells, sides, are_periodic, rim = (1, 1, 1), (1.0, 1.0, 1.0), (True, True, True), (0, 0, 0)
         found: list[tuple[int, Triple, Triple]] = []
         try:
-            shape = _numbers(shape, "shape", "one to three whole numbers, as arrays have them")
-            cells = _triple(shape, "shape", 1)
-            sides = _sides(lengths, cells, len(shape))
-            are_periodic = _flags(periodic, len(shape))
-            rim = _rim(ghosts, len(shape))
-            found = _blocks_of(blocks, levels, cells[3 - len(shape) :])
-            unit = _text(unit, "unit")
+            shape = as_numbers(shape, "shape", "one to three whole numbers, as arrays have them")
+            cells = as_triple(shape, "shape", 1)
+            sides = as_sides(lengths, cells, len(shape))
+            are_periodic = as_flags(periodic, len(shape))
+            rim = as_rim(ghosts, len(shape))
+            found = as_blocks(blocks, levels, cells[3 - len(shape) :])
+            unit = as_text(unit, "unit")
         except Error as caught:
             problem, unit = (caught.what, caught.where, caught.hint), ""
         with translated_errors():
@@ -278,7 +218,7 @@ class Session:
         self._blocks, self._ghosts = found, rim
         self._arrays.clear()
 
-    @_alone
+    @alone
     def field(self, name: str, arrays: Any, *, unit: str = "", meaning: str = "", is_state: bool = True) -> None:
         """Says where a quantity lies; again where its array is another. All ranks give the same in the same order.
 
@@ -311,36 +251,25 @@ class Session:
             raise Error("numbers whose bytes lie the other way", where=where, hint="give `array.astype(float)`")
         types = {array.dtype.name for array in given} or {"float64"}
         if len(types) > 1 or not types <= TYPES:
-            hint = "give all of one type" if types <= TYPES else _as_taken(given)
+            hint = "give all of one type" if types <= TYPES else as_taken(given)
             raise Error(f"the arrays are of {', '.join(sorted(types))}", where=where, hint=hint)
-        memory = [self._memory(where, array, lo, hi) for array, (_, lo, hi) in zip(given, self._blocks, strict=True)]
+        memory = [
+            memory_of(where, array, lo, hi, self._ghosts)
+            for array, (_, lo, hi) in zip(given, self._blocks, strict=True)
+        ]
         with translated_errors():
             self._present.set_field(
-                name=_text(name, "name"),
-                unit=_text(unit, "unit"),
-                meaning=_text(meaning, "meaning"),
+                name=as_text(name, "name"),
+                unit=as_text(unit, "unit"),
+                meaning=as_text(meaning, "meaning"),
                 is_state=bool(is_state),
                 type=types.pop(),
                 blocks=memory,
-                is_writable=all(map(_is_writable, given)),
+                is_writable=all(map(is_writable, given)),
             )
         self._arrays[name] = given
 
-    def _memory(self, where: str, array: NDArray[Any], lo: Triple, hi: Triple) -> tuple[int, Triple]:
-        wanted = tuple(b - a + 2 * g for a, b, g in zip(lo, hi, self._ghosts, strict=True))
-        full = array.reshape((1,) * (3 - array.ndim) + array.shape) if array.ndim < 3 else array
-        if full.shape != wanted:
-            raise Error(
-                f"an array has the shape {array.shape}, its block with ghost cells {wanted}",
-                where=where,
-                hint="give the array of the block as `mesh` says it, with its ghost cells along z, y, x",
-            )
-        if any(stride % full.itemsize for stride in full.strides):
-            raise Error("an array does not lie on whole elements", where=where, hint="give a copy")
-        z, y, x = (stride // full.itemsize for stride in full.strides)
-        return full.ctypes.data, (x, y, z)
-
-    @_alone
+    @alone
     def particles(
         self,
         name: str,
@@ -378,53 +307,55 @@ class Session:
             )
         with translated_errors():
             self._present.set_particles(
-                name=_text(name, "name"),
+                name=as_text(name, "name"),
                 count=len(numbered),
                 ids=numbered.ctypes.data,
                 positions=tuple(values.ctypes.data for values in numbers),
                 attributes=[(key, (units or {}).get(key, ""), values.ctypes.data) for key, values in others.items()],
-                mass=_number(mass, "mass"),
+                mass=as_number(mass, "mass"),
             )
         self._arrays[f"particles {name}"] = (numbered, numbers, others)
 
     def restored_particles(self, name: str) -> dict[str, NDArray[Any]]:
         """Those of a kind in the checkpoint that the run went on from: "id", "x", "y", "z" and attributes. Local."""
         with translated_errors():
-            found: dict[str, NDArray[Any]] = self._present.restored(_text(name, "name"))
+            found: dict[str, NDArray[Any]] = self._present.restored(as_text(name, "name"))
         return found
 
-    @_alone
+    @alone
     def number(self, name: str, value: float) -> None:
         """A number that triggers, tasks and files may use, alike on all ranks. Local."""
         with translated_errors():
-            self._present.set_number(_text(name, "name"), _number(value, name))
+            self._present.set_number(as_text(name, "name"), as_number(value, name))
 
-    @_alone
+    @alone
     def scale_factor(self, value: float) -> None:
         """Where the universe expands: a = 1 / (1 + z), from before `begin` on. Local."""
         with translated_errors():
-            self._present.set_scale_factor(_number(value, "value"))
+            self._present.set_scale_factor(as_number(value, "value"))
 
-    @_alone
+    @alone
     def done(self, share: float) -> None:
         """How much of the run is done, from 0 to 1, at which no step follows. Local."""
         with translated_errors():
-            self._present.set_progress(_number(share, "share"))
+            self._present.set_progress(as_number(share, "share"))
 
-    @_alone
+    @alone
     def add_knob(self, name: str, value: float, low: float, high: float, meaning: str = "") -> None:
         """A number that `sidestream steer` may change; `knob` has its value. Before `begin`. Local."""
         with translated_errors():
             self._present.add_knob(
-                _text(name, "name"), _text(meaning, "meaning"), *(_number(one, name) for one in (low, high, value))
+                as_text(name, "name"),
+                as_text(meaning, "meaning"),
+                *(as_number(one, name) for one in (low, high, value)),
             )
 
     def knob(self, name: str) -> float:
         """The present value of a number that may be steered. Local."""
         with translated_errors():
-            return float(self._present.knob(_text(name, "name")))
+            return float(self._present.knob(as_text(name, "name")))
 
-    @_together(lambda run, problem: run.begin(0, 0.0, problem))
+    @together(lambda run, problem: run.begin(0, 0.0, problem))
     def begin(self, step: int = 0, time: float = 0.0) -> tuple[int, float]:
         """The state before the first step, with what is due there. Returns step and time.
 
@@ -432,7 +363,7 @@ class Session:
         Collective on `comm`.
         """
         with translated_errors():
-            found: tuple[int, float] = self._present.begin(*_moment(step, time))
+            found: tuple[int, float] = self._present.begin(*as_moment(step, time))
         return found
 
     @property
@@ -447,18 +378,18 @@ class Session:
 
     def wants(self, name: str) -> bool:
         """Whether tasks that are due by their number of steps read the quantity after the next step. Local."""
-        return bool(self._present.wants(_text(name, "name")))
+        return bool(self._present.wants(as_text(name, "name")))
 
     def next_time(self, time: float) -> float | None:
         """The next time after `time` that a task wants, to land on. Local."""
-        found: float | None = self._present.next_time(_number(time, "time"))
+        found: float | None = self._present.next_time(as_number(time, "time"))
         return found
 
-    @_together(lambda run, problem: run.step(0, 0.0, problem))
+    @together(lambda run, problem: run.step(0, 0.0, problem))
     def step(self, step: int, time: float) -> None:
         """Tells that a step has been taken: does what is due. Collective on `comm`."""
         with translated_errors():
-            self._present.step(*_moment(step, time))
+            self._present.step(*as_moment(step, time))
 
     def progress(self) -> None:
         """Lets transfers go on, within long steps. Local and cheap."""
@@ -535,7 +466,7 @@ class Session:
         if self._has_sidecars and self._run.has_begun and not self._run.is_whole:
             self._end_job(shown, "cannot tell the sidecars, which wait for what failed half-way")
         with suppress(Error):  # what went wrong first is what is raised
-            self._end(_reason(problem))
+            self._end(reason_of(problem))
 
     def _end_job(self, problem: BaseException | None, why: str) -> NoReturn:
         """Other ranks wait for this one: the job ends, with what was wrong here."""
@@ -549,32 +480,10 @@ class Session:
         os._exit(1)
 
 
-def _reason(problem: BaseException) -> str:
-    """Why the run ends; nothing where the program leaves as it means to."""
-    if isinstance(problem, (GeneratorExit, SystemExit)) and not getattr(problem, "code", None):
-        return ""
-    told = " ".join(f"the program ended by {type(problem).__name__}: {problem}".split())
-    return told if len(told) <= LONGEST_REASON else told[:LONGEST_REASON] + "..."
-
-
 class _Alone:
     """The communicator of one process, without mpi4py."""
 
     rank, size = 0, 1
-
-
-def _as_taken(arrays: Sequence[NDArray[Any]]) -> str:
-    """How the first array of a type that is not taken becomes one that is."""
-    dtype = next(array.dtype for array in arrays if array.dtype.name not in TYPES)
-    if dtype.kind in REAL_KINDS:  # half a precision, or one beyond double
-        return f"give `array.astype({'np.float32' if dtype.itemsize < 4 else 'float'})`"
-    return as_reals(dtype)
-
-
-def _is_writable(array: NDArray[Any]) -> bool:
-    """Whether each element may be another number."""
-    has_memory_of_its_own = all(stride != 0 or n <= 1 for stride, n in zip(array.strides, array.shape, strict=True))
-    return array.flags.writeable and has_memory_of_its_own
 
 
 def _job_program() -> str:
@@ -588,125 +497,3 @@ def _tell(line: str) -> None:
     """A pipe that nobody reads any more does not end the run."""
     with suppress(OSError, ValueError):
         print(line, flush=True)
-
-
-def _text(given: Any, what: str) -> str:
-    try:
-        if isinstance(given, str):
-            given.encode()
-            return given
-    except UnicodeEncodeError:
-        pass
-    raise Error(f"`{what}` is {given!r}", hint="give a text")
-
-
-def _path(given: Any, what: str) -> str:
-    if not isinstance(given, (str, PathLike)):
-        raise Error(f"`{what}` is {given!r}", hint="give a path")
-    return _text(fspath(given), what)
-
-
-def _number(given: Any, what: str) -> float:
-    try:
-        return float(given)
-    except (TypeError, ValueError) as error:
-        raise Error(f"`{what}` is {given!r}", hint="give a number") from error
-
-
-def _whole(given: Any, what: str) -> int:
-    try:
-        number = index(given)
-    except TypeError:
-        number = MOST + 1
-    if abs(number) > MOST:
-        raise Error(f"`{what}` is {given!r}", hint="give a whole number below 2^62")
-    return number
-
-
-def _moment(step: Any, time: Any) -> tuple[int, float, Problem | None]:
-    """Step and time, or what is wrong with them: to be raised on all ranks, as those that are right would wait."""
-    try:
-        return _whole(step, "step"), _number(time, "time"), None
-    except Error as caught:
-        return 0, 0.0, (caught.what, caught.where, caught.hint)
-
-
-def _numbers(given: Any, what: str, hint: str) -> tuple[Any, ...]:
-    if isinstance(given, str) or not np.iterable(given):
-        raise Error(f"`{what}` is {given!r}", hint=f"give {hint}")
-    return tuple(given)
-
-
-def _triple(numbers: Sequence[int], what: str, least: int) -> Triple:
-    whole = [_whole(number, what) for number in numbers]
-    if not 1 <= len(whole) <= 3 or any(not least <= number <= MOST_CELLS for number in whole):
-        raise Error(f"`{what}` is {tuple(numbers)!r}", hint=f"give one to three whole numbers from {least} to 2^30")
-    z, y, x = [least] * (3 - len(whole)) + whole
-    return z, y, x
-
-
-def _sides(lengths: Sequence[float] | None, cells: Triple, axes: int) -> tuple[float, float, float]:
-    if lengths is None:
-        return float(cells[0]), float(cells[1]), float(cells[2])
-    given = [_number(length, "lengths") for length in _numbers(lengths, "lengths", f"{axes} numbers above 0")]
-    if len(given) != axes or not all(0.0 < length < float("inf") for length in given):
-        raise Error(f"`lengths` is {lengths!r}", hint=f"give {axes} numbers above 0")
-    z, y, x = [1.0] * (3 - axes) + given
-    return z, y, x
-
-
-def _flags(periodic: bool | Sequence[bool], axes: int) -> tuple[bool, bool, bool]:
-    words = (
-        [bool(periodic)] * axes
-        if isinstance(periodic, (bool, np.bool_))
-        else [bool(word) for word in _numbers(periodic, "periodic", f"one word, or {axes}")]
-    )
-    if len(words) != axes:
-        raise Error(f"`periodic` is {periodic!r}", hint=f"give one word, or {axes}")
-    z, y, x = [True] * (3 - axes) + words
-    return z, y, x
-
-
-def _rim(ghosts: int | Sequence[int], axes: int) -> Triple:
-    given = (ghosts,) * axes if np.ndim(ghosts) == 0 else _numbers(ghosts, "ghosts", f"one number, or {axes}")
-    layers = [_whole(layer, "ghosts") for layer in given]
-    if len(layers) != axes or any(not 0 <= layer <= MOST_CELLS for layer in layers):
-        raise Error(f"`ghosts` is {ghosts!r}", hint=f"give one number, or {axes}, 0 or more")
-    z, y, x = [0] * (3 - axes) + layers
-    return z, y, x
-
-
-def _blocks_of(blocks: Any, levels: Sequence[int] | None, shape: tuple[int, ...]) -> list[tuple[int, Triple, Triple]]:
-    if blocks is None:
-        given: list[tuple[slice, ...]] = [tuple(slice(0, cells) for cells in shape)]
-    elif isinstance(blocks, (tuple, slice)):
-        given = [blocks if isinstance(blocks, tuple) else (blocks,)]
-    else:
-        many = _numbers(blocks, "blocks", "slices, or a list with those of each block: np.s_[0:32, :, :]")
-        given = [block if isinstance(block, tuple) else (block,) for block in many]
-    words = [0] * len(given) if levels is None else _numbers(levels, "levels", "one whole number for each block")
-    of_level = [_whole(level, "levels") for level in words]
-    if any(level < 0 for level in of_level):
-        raise Error(f"a block has the level {min(of_level)}", hint="levels are counted from 0, the coarsest")
-    if len(of_level) != len(given):
-        raise Error(f"{len(of_level)} levels for {len(given)} blocks", hint="give one for each")
-    return [(level, *_box_of(block, level, shape)) for block, level in zip(given, of_level, strict=True)]
-
-
-def _box_of(block: tuple[slice, ...], level: int, shape: tuple[int, ...]) -> tuple[Triple, Triple]:
-    lo, hi = [], []
-    if len(block) > len(shape):
-        raise Error(f"a block has {len(block)} axes, the domain {len(shape)}", hint="give a slice for each axis")
-    for axis, cells in enumerate(shape):
-        part = block[axis] if axis < len(block) else slice(None)
-        if not isinstance(part, slice) or part.step not in (None, 1):
-            raise Error(f"a block is {block!r}", hint="give slices without a step: np.s_[0:32, :, :]")
-        end = cells << level if cells > 1 else cells
-        lo.append(0 if part.start is None else _whole(part.start, "blocks"))
-        hi.append(end if part.stop is None else _whole(part.stop, "blocks"))
-        if not -MOST_CELLS <= lo[-1] <= MOST_CELLS or not -MOST_CELLS <= hi[-1] <= MOST_CELLS:
-            raise Error(f"a block is {block!r}", hint="there may be 2^30 cells along an axis")
-    flat = 3 - len(shape)
-    z, y, x = [0] * flat + lo
-    z_end, y_end, x_end = [1] * flat + hi
-    return (z, y, x), (z_end, y_end, x_end)
