@@ -49,7 +49,7 @@ struct FftPlan<Cell>::Plan {
   Modes own_z_cells, own_z_modes;
   std::optional<Redistribution> ghost_fill, z_to_wanted, wanted_to_z;
   std::vector<FftTimes> times_of_drivers;  // where there are several
-  Turns turns;
+  SerializedCalls mpi;
   std::vector<Driver<Cell>> drivers;
   Traveller<Cell> travelling_modes;  // between z and where they are wanted
   std::vector<Lines> lines;          // of each thread
@@ -104,8 +104,8 @@ FftPlan<Cell>::Plan::Plan(const comm::Communicator& its_comm, const Layout& give
       slices(comm, pencils, options),
       has_own_z(!pencils.keeps_all_of_z() || !pencils.is_wanted_in_pencils() ||
                 (options.in_place && !pencils.are_planes_whole())),
-      turns(options.thread_mode == ThreadMode::serialized && options.threads > 1),
-      travelling_modes(turns, options.times ? &options.times->moves : nullptr),
+      mpi(options.thread_mode == ThreadMode::serialized && options.threads > 1),
+      travelling_modes(mpi, options.times ? &options.times->moves : nullptr),
       lines(static_cast<std::size_t>(options.threads), Lines(pencils)),
       team(options.threads) {
   options.grid = pencils.grid;
@@ -114,7 +114,7 @@ FftPlan<Cell>::Plan::Plan(const comm::Communicator& its_comm, const Layout& give
   times_of_drivers.resize(static_cast<std::size_t>(number));
   for (int n = 0; n < number; ++n) {
     FftTimes* const times = number == 1 ? options.times : &times_of_drivers[static_cast<std::size_t>(n)];
-    drivers.emplace_back(slices.all(), slices.places(), n, number, turns, options.times ? times : nullptr);
+    drivers.emplace_back(slices.all(), slices.places(), n, number, mpi, options.times ? times : nullptr);
   }
   const int rank = comm.rank(), components = options.components;
   if (has_own_z) {
@@ -185,7 +185,7 @@ void FftPlan<Cell>::Plan::for_each_columns(const Modes& cells, const Modes& mode
 // Between two pieces of work: MPI, and whoever else has something under way, may go on.
 template <typename Cell>
 void FftPlan<Cell>::Plan::let_travel(const Driver<Cell>& driver) {
-  turns.take_if_free([&] {
+  mpi.take_if_free([&] {
     if (&driver == &drivers.front()) {
       comm::progress(comm);
       travelling_modes.let_travel();

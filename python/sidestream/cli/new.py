@@ -50,7 +50,7 @@ def new(
       sidestream new simulation heat
       sidestream new format zarr --checkout ~/sidestream
     """
-    from ..parts.making import make
+    from ..scaffolding.making import make
 
     if checkout is None and kind in PARTS:
         here = "." if Path("tools/templates").is_dir() else "DIR"

@@ -11,7 +11,7 @@ template <typename Cell>
 class Driver {
  public:
   /// Slices n of `all` whose place, n modulo `places`, is `number` modulo `drivers`. `times` may be null.
-  Driver(std::vector<Slice<Cell>>& all, int places, int number, int drivers, Turns& turns, FftTimes* times)
+  Driver(std::vector<Slice<Cell>>& all, int places, int number, int drivers, SerializedCalls& mpi, FftTimes* times)
       : times_(times) {
     redistribute::MoveTimes* const moves = times ? &times->moves : nullptr;
     for (std::size_t n = 0; n < all.size(); ++n)
@@ -19,7 +19,7 @@ class Driver {
         slices_.push_back(&all[n]);
         all[n].measure(moves);
       }
-    for (int place = number; place < places; place += drivers) travellers_.emplace_back(turns, moves);
+    for (int place = number; place < places; place += drivers) travellers_.emplace_back(mpi, moves);
   }
 
   FftTimes* times() const { return times_; }

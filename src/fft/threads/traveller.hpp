@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "fft/slices.hpp"
-#include "fft/threads/turns.hpp"
+#include "fft/threads/serialized_calls.hpp"
 
 namespace sidestream::fft {
 
@@ -14,7 +14,7 @@ class Traveller {
  public:
   int stage = 0;
 
-  Traveller(Turns& turns, redistribute::MoveTimes* times) : turns_(&turns), times_(times) {}
+  Traveller(SerializedCalls& mpi, redistribute::MoveTimes* times) : mpi_(&mpi), times_(times) {}
 
   void begin(const Slice<Cell>* slice) {
     slice_ = slice;
@@ -28,7 +28,7 @@ class Traveller {
   template <typename T>
   void leave(const redistribute::Redistribution& by, const mesh::AnyField& from, const mesh::FieldView<T>& to) {
     const auto timed = timed_waiting();
-    turns_->take([&] { by.start(from, to); });
+    mpi_->take([&] { by.start(from, to); });
     under_way_ = &by;
     to_ = to.table();
     to_cells_ = std::is_same_v<T, Cell>;
@@ -37,12 +37,12 @@ class Traveller {
   void let_travel() const {
     if (is_under_way()) under_way_->test();
   }
-  /// In turns it waits for what this rank sends too, so that the next `leave` need not.
+  /// One at a time it waits for what this rank sends too, so that the next `leave` need not.
   void arrive() {
     if (!is_under_way()) return;
     const auto timed = timed_waiting();
-    if (turns_->are_taken()) turns_->take_until([this] { return under_way_->test(); });
-    turns_->take([this] { finish(); });
+    if (mpi_->are_taken()) mpi_->take_until([this] { return under_way_->test(); });
+    mpi_->take([this] { finish(); });
     under_way_ = nullptr;
   }
 
@@ -53,11 +53,11 @@ class Traveller {
   }
   // Waiting for a turn counts as exchange.
   auto timed_waiting() const {
-    return redistribute::Timed(turns_->are_taken() && times_ ? &times_->exchange_s : nullptr,
+    return redistribute::Timed(mpi_->are_taken() && times_ ? &times_->exchange_s : nullptr,
                                [of = times_] { return of->total_s(); });
   }
 
-  Turns* turns_;
+  SerializedCalls* mpi_;
   redistribute::MoveTimes* times_;
   const Slice<Cell>* slice_ = nullptr;
   const redistribute::Redistribution* under_way_ = nullptr;

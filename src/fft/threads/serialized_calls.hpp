@@ -6,9 +6,9 @@
 namespace sidestream::fft {
 
 /// Whether a thread may call MPI while others do: any time, or one at a time, in turns.
-class Turns {
+class SerializedCalls {
  public:
-  explicit Turns(bool one_at_a_time) : one_at_a_time_(one_at_a_time) {}
+  explicit SerializedCalls(bool one_at_a_time) : one_at_a_time_(one_at_a_time) {}
 
   bool are_taken() const { return one_at_a_time_; }
 
