@@ -109,6 +109,9 @@ void print_description(const nlohmann::json& description) {
         "{} cells a side\nhint: smaller blocks (`mesh.block`), or at most {:.0f} ranks (`-n`)\n",
         ranks - blocks, ranks, blocks, description.at("block").get<int>(),
         blocks + description.at("sidecars").get<double>());
+  for (const auto& warning : description.at("warnings"))
+    fmt::print("warning: {}\n  --> {}\nhint: {}\n", warning.at("message").get<std::string>(),
+               warning.at("where").get<std::string>(), warning.at("hint").get<std::string>());
   const bool is_refined = description.value("max_level", 0) > 0;
   for (const auto& file : description.at("files"))
     fmt::print("{}: about {:.3g} MiB{} of format {}, {}\n", file.at("kind").get<std::string>(),

@@ -8,6 +8,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "bare_messages.hpp"
 #include "bench_program.hpp"
 #include "box_by_box.hpp"
 #include "command_line.hpp"
@@ -55,61 +56,19 @@ std::int64_t wrong_cells(const mesh::Field<double>& field) {
   return wrong;
 }
 
-// Blocks on the first ranks, a slab of z on each of the last ones; with one rank both are on it.
+// Blocks on the first ranks, a slab of z on each of the last ones.
 struct Groups {
   mesh::Layout senders, receivers;
 };
 
 Groups groups(const Setup& setup, int ranks) {
   const mesh::Int3 cells{setup.cells, setup.cells, setup.cells};
-  const int senders = std::max(1, ranks - setup.sidecars);
+  const int senders = ranks - setup.sidecars;
   std::vector<std::int32_t> last;
-  for (int r = ranks - setup.sidecars; r < ranks; ++r) last.push_back(std::max(0, r));
-  return {mesh::Forest(cells, std::min(setup.block, setup.cells)).layout(senders),
+  for (int r = senders; r < ranks; ++r) last.push_back(r);
+  return {mesh::Forest(cells, setup.block).layout(senders),
           split(mesh::domain_of(cells), {1, 1, setup.sidecars}).renumbered(last)};
 }
-
-// Each sender's bytes in one message to one sidecar: what the network can do.
-class Bare {
- public:
-  Bare(const comm::Communicator& comm, const mesh::Field<double>& from, int sidecars) : comm_(comm) {
-    const int senders = std::max(1, comm.size() - sidecars);
-    const auto counts = comm.all_gather(static_cast<std::int64_t>(from.all().size()));
-    for (int sender = 0; sender < senders; ++sender) {
-      const int receiver = comm.size() == 1 ? 0 : senders + sender % sidecars;
-      const auto count = static_cast<std::size_t>(counts[static_cast<std::size_t>(sender)]);
-      if (receiver == comm.rank()) incoming_.push_back({sender, std::vector<double>(count)});
-      if (sender == comm.rank()) peer_ = receiver, outgoing_.assign(count, 1.0);
-    }
-  }
-
-  void operator()() {
-    std::vector<MPI_Request> requests;
-    for (auto& [sender, data] : incoming_) {
-      requests.emplace_back();
-      comm::check(
-          MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_DOUBLE, sender, 0, comm_.raw(), &requests.back()),
-          "MPI_Irecv");
-    }
-    if (peer_ >= 0) {
-      requests.emplace_back();
-      comm::check(MPI_Isend(outgoing_.data(), static_cast<int>(outgoing_.size()), MPI_DOUBLE, peer_, 0, comm_.raw(),
-                            &requests.back()),
-                  "MPI_Isend");
-    }
-    comm::check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-  }
-
- private:
-  struct Message {
-    int sender = 0;
-    std::vector<double> data;
-  };
-  const comm::Communicator& comm_;
-  std::vector<Message> incoming_;
-  std::vector<double> outgoing_;
-  int peer_ = -1;
-};
 
 class Benchmark {
  public:
@@ -132,16 +91,18 @@ class Benchmark {
   }
 
  private:
-  // Sidecars from 1/128 to 1/2 of the ranks; grids up to --cells; blocks from 16^3 to 128^3.
+  // Sidecars from 1/128 to 1/2 of the ranks; grids up to --cells; blocks from 16^3 to 128^3, of which a grid is whole
+  // ones. A grid that is smaller than a block is one.
   std::vector<Setup> setups() const {
     std::vector<Setup> all;
-    const int ranks = comm_.size(), half = std::max(1, ranks / 2);
-    const std::int32_t cells = arguments_.cells, block = arguments_.block;
+    const int ranks = comm_.size(), half = ranks / 2;
+    const std::int32_t cells = arguments_.cells, block = std::min(arguments_.block, cells);
     for (int sidecars = std::max(1, ranks / 128); sidecars <= half; sidecars *= 2)
       all.push_back({"sidecars", cells, block, sidecars});
     const int fixed = arguments_.sidecars > 0 ? arguments_.sidecars : std::max(1, ranks / 8);
     for (std::int32_t n = std::max(block, cells / 4); n <= cells; n *= 2) all.push_back({"grids", n, block, fixed});
-    for (std::int32_t b = 16; b <= std::min(128, cells); b *= 2) all.push_back({"blocks", cells, b, fixed});
+    for (std::int32_t b = 16; b <= std::min(128, cells); b *= 2)
+      if (cells % b == 0) all.push_back({"blocks", cells, b, fixed});
     return all;
   }
 
@@ -151,7 +112,7 @@ class Benchmark {
     mesh::Field<double> to(receivers, comm_.rank(), arguments_.components);
     const redistribute::Redistribution plan(comm_, senders, receivers);
     bench::BoxByBox box_by_box(comm_, senders, receivers);
-    Bare bare(comm_, from, setup.sidecars);
+    bench::BareMessages bare(comm_, box_by_box, arguments_.components);
     const std::vector<double> copied(to.all().size(), 1.0);
     std::vector<double> copy(to.all().size());
     struct Way {
@@ -170,11 +131,13 @@ class Benchmark {
       if (const std::int64_t wrong = comm_.sum(wrong_cells(to)); way.is_checked && wrong > 0)
         throw core::Error(fmt::format("{} values came wrong by `{}`", wrong, way.name));
     }
+    bare.choose_size([&](const std::function<void()>& run) { return slowest_time(run); });
     for (int repetition = 0; repetition < arguments_.repetitions; ++repetition)
       for (Way& way : ways) way.seconds.push_back(slowest_time(way.run));
     json point = {{"sweep", setup.sweep}, {"cells", setup.cells}, {"block", setup.block}, {"sidecars", setup.sidecars}};
     point["bytes"] = 8.0 * static_cast<double>(senders.domain().volume()) * arguments_.components;
     point["box_messages"] = arguments_.components * comm_.sum(static_cast<std::int64_t>(box_by_box.sent()));
+    point["bare_message_bytes"] = bare.most_bytes();
     for (const Way& way : ways) point["seconds"][way.name] = way.seconds;
     return point;
   }
@@ -198,7 +161,9 @@ double bytes_of(const Arguments& arguments) {
 
 void require_split(const comm::Communicator& comm, const Arguments& arguments) {
   comm.agree_on([&] {
-    if (arguments.sidecars >= comm.size() && comm.size() > 1)
+    if (comm.size() < 2)
+      throw core::Error("one rank cannot both compute and be a sidecar", "", "start on 2 ranks or more");
+    if (arguments.sidecars >= comm.size())
       throw core::Error(fmt::format("{} sidecars leave none of {} ranks to compute", arguments.sidecars, comm.size()),
                         "", "--sidecars takes fewer");
     if (arguments.cells % 16 != 0)

@@ -28,6 +28,12 @@ BoxByBox::BoxByBox(const comm::Communicator& comm, const mesh::Layout& from, con
   received_ = parts(to, comm.rank(), from);
 }
 
+std::map<int, std::int64_t> BoxByBox::cells_of(const std::vector<Part>& parts) {
+  std::map<int, std::int64_t> cells;
+  for (const Part& part : parts) cells[part.peer] += part.cells.volume();
+  return cells;
+}
+
 void BoxByBox::receive(const mesh::Field<double>& to, std::vector<MPI_Request>& requests) {
   for (const Part& part : received_)
     for (int c = 0; c < to.components(); ++c) {

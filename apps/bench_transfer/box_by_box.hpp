@@ -2,6 +2,8 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "sidestream/comm/communicator.hpp"
@@ -22,6 +24,9 @@ class BoxByBox {
   /// Messages of this rank a component, sent and received.
   std::size_t sent() const { return sent_.size(); }
   std::size_t received() const { return received_.size(); }
+  /// Cells of this rank that go to each other one, and that come from each.
+  std::map<int, std::int64_t> cells_to() const { return cells_of(sent_); }
+  std::map<int, std::int64_t> cells_from() const { return cells_of(received_); }
 
  private:
   struct Part {
@@ -30,6 +35,7 @@ class BoxByBox {
     int peer = 0;
   };
 
+  static std::map<int, std::int64_t> cells_of(const std::vector<Part>& parts);
   void receive(const mesh::Field<double>& to, std::vector<MPI_Request>& requests);
 
   const comm::Communicator& comm_;

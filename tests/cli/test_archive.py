@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import datetime
 from hashlib import sha256
@@ -321,6 +322,35 @@ def test_of_two_runs_at_once_one_has_the_place(run: Path, tmp_path: Path, monkey
     with pytest.raises(Error, match="the archive of another run, `other`"):
         storing.store(run, place)
     assert storing.store(tmp_path / "other", place).sent
+
+
+def test_a_run_that_begins_is_waited_for_until_it_has_told_what_it_is(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    whole = '{"event": "run_start", "t": 0}\n'
+    log.write_text(whole[:9])
+    rest = threading.Timer(0.3, lambda: log.write_text(whole + '{"event": "step"'))
+    rest.start()
+
+    at_first = ownership.identity_of(tmp_path)
+
+    rest.join()
+    assert at_first == ownership.identity_of(tmp_path) == sha256(whole.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("begun", [None, "", '{"event": "run_st'])
+def test_a_run_that_has_told_nothing_is_not_archived(
+    begun: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.toml").touch()
+    if begun is not None:
+        (tmp_path / "run/events.jsonl").write_text(begun)
+    monkeypatch.setattr(ownership, "WAIT_S", 0.0)
+
+    with pytest.raises(Error, match="the run has not begun: its event log has no line yet"):
+        storing.store(tmp_path / "run", Place(str(tmp_path / "there")))
+
+    assert not (tmp_path / "there").exists()
 
 
 @pytest.mark.slow

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +19,7 @@ import pytest
 
 import sidestream
 from calls import command, program
+from sidestream.launch.bench import io as bench_io
 from sidestream.launch.bench.cases import CaseRequest, check
 from sidestream.launch.bench.io import BenchRequest
 from sidestream.parallel_files import nyx
@@ -129,6 +133,26 @@ def test_whoever_is_told_to_end_leaves_neither_ranks_nor_files(tmp_path: Path) -
     assert code != 0
     assert not list(tmp_path.iterdir())
     assert not ranks_in(tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_is_told_to_end_while_it_starts_leaves_no_folder(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told_to_end(*_words: object) -> None:
+        assert list((tmp_path / "new/er").iterdir())
+        os.kill(os.getpid(), number)
+        time.sleep(60)
+
+    monkeypatch.setattr(bench_io, "report_of", told_to_end)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            bench_io.measure(BenchRequest(2, tmp_path / "new/er"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert not list(tmp_path.iterdir())
 
 
 def ranks_in(folder: Path) -> list[str]:
@@ -378,6 +402,7 @@ def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: 
         (["--case", "nyx", "--sizes", "AMR64"], 2, "--sizes is for the case `enzo`"),
         (["--sizes", "AMR64"], 2, "--sizes is for a case"),
         (["--out", "figures"], 2, "--out is for a case"),
+        (["--most-ranks", 1024], 2, "--most-ranks is for a case"),
         (["--methods", "agregated"], 2, "`agregated` is no method: --methods takes engine, "),
         (
             ["--formats", "nyx", "--methods", "engine"],
@@ -402,7 +427,7 @@ def test_wrong_words_are_refused_before_work(words: list[object], code: int, sai
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("ranks", [3, *slow(1, 2, 4)])
+@pytest.mark.parametrize("ranks", [3, *slow(2, 4)])
 def test_transfers_bring_every_value_by_every_way(ranks: int, tmp_path: Path) -> None:
     words = ("--cells", 32, "--repetitions", 2, "--components", 3, "--most-ranks", 16)
     done = command(tmp_path, "bench", "transfer", "-n", ranks, *words, "--out", "out", "--json")
@@ -429,6 +454,7 @@ def test_transfers_bring_every_value_by_every_way(ranks: int, tmp_path: Path) ->
         (["--cells", 64, "--block", 24], 2, "64 cells a side are no whole number of blocks of 24"),
         (["--sidecars", 0], 2, "0 sidecars receive nothing"),
         (["--sidecars", 2], 2, "2 sidecars leave none of 2 ranks to compute"),
+        (["-n", 1], 2, "-n 1 leaves no sidecar beside the ranks that compute"),
         (["--cells", 99999984], 2, "GiB are free"),
         (["--most-ranks", 8193], 2, "8193 ranks are not modelled"),
         (["--out", "/proc/none"], 1, "cannot write there"),

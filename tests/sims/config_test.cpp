@@ -121,5 +121,20 @@ TEST(RunConfig, ImpossibleNumbersOfRanksAreRefused) {
   EXPECT_EQ(describe(config, 4).at("compute"), 2);
 }
 
+TEST(RunConfig, WhatIsMoreThanTheRanksThatWriteIsToldBeforeWork) {
+  const RunConfig config =
+      read_run(core::parse_toml(good + "[output]\nplotfile = { format = \"nyx\", every = 1, files = 1000 }\n"
+                                       "checkpoint = { every = 1, aggregators = 3 }\n",
+                                "run.toml"));
+
+  const auto two = describe(config, 2).at("warnings");
+
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].at("message"), "`files = 1000` is more than the ranks that write: 2 are used");
+  EXPECT_THAT(two[0].at("where").get<std::string>(), HasSubstr("output.plotfile"));
+  EXPECT_EQ(two[1].at("message"), "`aggregators = 3` is more than the ranks that write: 2 are used");
+  EXPECT_EQ(describe(config, 3).at("warnings").size(), 1u);
+}
+
 }  // namespace
 }  // namespace sidestream::sims

@@ -24,7 +24,8 @@ namespace sidestream::sims {
 
 /// When and how plot files or checkpoints are written: `[output]`, or a task that writes.
 struct OutputConfig {
-  std::string task;  ///< its name, that of the folder of its files too; empty: `[output]`
+  std::string where{};  ///< its table in the configuration
+  std::string task;     ///< its name, that of the folder of its files too; empty: `[output]`
   couple::Trigger trigger;
   std::string grid{};  ///< of the snapshot's
   io::FileChoice file;

@@ -5,21 +5,45 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import time
 from pathlib import Path
 
-from ..error import UsageError
+from ..error import Error, UsageError
 from .place import ARRIVING, OWNER, Place
 
 UNFINISHED = (ARRIVING, f"{OWNER}.", ".manifest.json.")  # how names begin that a cut may leave before the note is there
 
 
+WAIT_S, POLL_S = 10.0, 0.1  # for the first line of a run that begins at this moment
+LONGEST = 1 << 20  # so much of a line counts
+
+
 def identity_of(run: Path) -> str:
-    """What tells a run from another one of its name: when and as what it began."""
+    """What tells a run from another one of its name: when and as what it began, in the first line of its event log.
+
+    Raises:
+        Error: there is no whole line, and none came within some seconds; what is there would not stay.
+    """
+    ends = time.monotonic() + WAIT_S
+    while True:
+        line = _first_line(run)
+        if line.endswith(b"\n") or len(line) == LONGEST:
+            return hashlib.sha256(line).hexdigest()
+        if time.monotonic() > ends:
+            hint = "archive it when it has begun: the log has a line then"
+            raise Error("the run has not begun: its event log has no line yet", run / "events.jsonl", hint)
+        time.sleep(POLL_S)
+
+
+def _first_line(run: Path) -> bytes:
+    log = run / "events.jsonl"
+    if not log.is_file():  # a pipe would not answer
+        return b""
     try:
-        with (run / "events.jsonl").open("rb") as file:
-            return hashlib.sha256(file.readline(1 << 20)).hexdigest()
-    except OSError:
-        return ""
+        with log.open("rb") as file:
+            return file.readline(LONGEST)
+    except OSError as problem:
+        raise Error(f"a file of the run cannot be read: {problem.strerror}", log) from problem
 
 
 def require_free_or_own(place: Place, identity: str) -> None:

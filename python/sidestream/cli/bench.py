@@ -85,8 +85,9 @@ def io(
         typer.Option("--sizes", metavar="NAMES", help="Of the case enzo, with commas: AMR64,AMR128,AMR256."),
     ] = None,
     most_ranks: Annotated[
-        int, typer.Option("--most-ranks", metavar="N", help="Of a case: the most ranks that are modelled.")
-    ] = 65_536,
+        int | None,
+        typer.Option("--most-ranks", metavar="N", help="Of a case: the most ranks that are modelled (default: 65536)."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Of a case: where its figures and numbers go.")
     ] = None,
@@ -146,8 +147,9 @@ def io(
     if parts and (case is not None or as_json):
         raise UsageError("--parts is a table of what is measured here", hint="JSON has it; leave out --case")
     if case is not None:
-        return _study(cases.CaseRequest(case, request, blocks, most_ranks, out, not model, sizes), as_json)
-    for option, given in (("out", out), ("sizes", sizes)):
+        most = cases.MOST_RANKS if most_ranks is None else most_ranks
+        return _study(cases.CaseRequest(case, request, blocks, most, out, not model, sizes), as_json)
+    for option, given in (("out", out), ("sizes", sizes), ("most-ranks", most_ranks)):
         if given is not None:
             raise UsageError(f"--{option} is for a case", hint="name one with --case")
     report = benchmark.measure(request)
@@ -254,8 +256,8 @@ def transfer(
     """
     from ..launch.bench import transfer as bench_transfer
 
-    if ranks is not None and ranks < 1:
-        raise UsageError(f"{ranks} ranks cannot move anything", hint="-n takes 1 or more")
+    if ranks is not None and ranks < 2:
+        raise UsageError(f"-n {ranks} leaves no sidecar beside the ranks that compute", hint="-n takes 2 or more")
     least = {"cells": (cells, 16), "block": (block, 16), "components": (components, 1), "repetitions": (repetitions, 1)}
     for option, (value, lowest) in least.items():
         if value < lowest:

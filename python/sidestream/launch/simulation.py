@@ -252,9 +252,8 @@ def summarise(run: Run, report: Path | None, merger_tables: Sequence[Path] = ())
 
 def _about_files(row: FileBill, events: Events) -> str:
     kinds = (row.kind, "staged_committed") if row.kind == "checkpoint" else (row.kind,)
-    newest = max(
-        (event for kind in kinds for event in events.of(kind)), key=lambda event: number(event, "step"), default=None
-    )
+    written = events.of(*kinds)  # in order of time: a restart may write a step again, or go on from one before
+    newest = written[-1] if written else None
     lost = f", {duration(row.lost_s)} lost" if row.count else ""
     failed = f", {row.failed} failed" if row.failed else ""
     last = f", the newest {file_name(newest)}" if newest else ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .fit import fitted
 from .machine import EDISON, GIB, INTREPID, MIB, Machine
-from .methods import METHODS, Choice, Workload, aligned, combined, outcome
+from .methods import METHODS, Choice, Workload, aligned, combined, outcome, staged
 from .schedule import simulate
 
 BLOCK_BYTES = 8 * 16**3
@@ -175,13 +175,26 @@ def ahead(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def in_burst_buffers(machine: Machine, ranks: tuple[int, ...]) -> list[dict[str, Any]]:
+    """What a checkpoint holds the run that is staged in burst buffers, beside one that is written at once."""
+    rows = []
+    for count in ranks:
+        work = checkpoint(count)
+        at_once_s = seconds(machine, work, OURS)
+        rows.append({"ranks": count, "at_once_s": at_once_s} | asdict(staged(machine, work)))
+    return rows
+
+
 def study(most_ranks: int = 65_536, machine: Machine = INTREPID) -> dict[str, Any]:
     """All that is drawn and printed, up to so many ranks."""
     layout = curve(machine, tuple(n for n in LAYOUT_RANKS if n <= most_ranks), LAYOUT_BLOCKS * BLOCK_BYTES)
     scaling = curve(machine, tuple(n for n in SCALING_RANKS if n <= most_ranks), SCALING_BYTES)
     report: dict[str, Any] = {"machine": asdict(machine), "layout": layout, "scaling": scaling, "ahead": ahead(scaling)}
-    elsewhere = curve(EDISON, tuple(n for n in SCALING_RANKS if n <= most_ranks), SCALING_BYTES)
+    counts = tuple(n for n in SCALING_RANKS if n <= most_ranks)
+    elsewhere = curve(EDISON, counts, SCALING_BYTES)
     report["ahead_elsewhere"] = {"machine": EDISON.name, "rows": ahead(elsewhere)}
+    buffers = {"machine": EDISON.name, "bytes_per_s": EDISON.burst_bandwidth, "rows": in_burst_buffers(EDISON, counts)}
+    report["burst_buffers"] = buffers
     report["sweep"] = list(sweep(machine, most_ranks))
     report["drop"] = drop(scaling)
     report["published"] = [point.row(machine) for point in PUBLISHED] if most_ranks >= 65_536 else []

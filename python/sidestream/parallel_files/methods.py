@@ -16,6 +16,9 @@ HEADER_BYTES = 64 * KIB  # before the first variable
 BUFFER_BYTES = 16 * MIB
 DIRECT_RANKS = 512  # up to so many, the engine writes pieces of a buffer and more directly
 WRITERS_A_SERVER, WRITERS_A_NODE = 4, 2  # of the engine, at most
+LARGE_UNIT_BYTES = 256 * KIB  # of a file system that many nodes share, as the engine sees it
+LEAST_ROUNDS, LEAST_WINDOW_BYTES = 8, MIB  # that it makes of a file, if windows are not smaller for it
+MOST_DIVIDED = 64  # domains, which are written in several windows where there would be fewer rounds
 
 
 @dataclass(frozen=True)
@@ -168,27 +171,47 @@ def one_dataset(machine: Machine, work: Workload, library_s: float = 0.0) -> Sch
 
 
 def engine_windows(machine: Machine, work: Workload, choice: Choice, align: int) -> Schedule:
-    """Sidestream's writers: together they write a window of the file, a buffer each, while the next is exchanged."""
-    doors = spread_doors(machine, work.ranks, choice.aggregators)
-    buffer = choice.buffer_bytes
+    """Sidestream's writers: in each round everyone writes a window of its domain, while the next is exchanged (as
+    `FileDomains` in `src/io/methods/aggregated/file_domains.cpp` cuts the file)."""
+    begin, end = HEADER_BYTES // align * align, HEADER_BYTES + work.file_bytes
+    domain = domain_bytes(end - begin, choice, align)
+    count = -(-(end - begin) // domain)
+    turns = -(-count // choice.aggregators)
+    writers = -(-count // turns)
+    wanted = 1 if count > MOST_DIVIDED else -(-LEAST_ROUNDS // turns)
+    windows = max(1, min(domain // LEAST_WINDOW_BYTES, wanted))
+    doors = spread_doors(machine, work.ranks, writers)
 
     def rounds() -> Iterator[Round]:
-        count = -(-work.file_bytes // (choice.aggregators * buffer))
-        for start, stop in zip(*domains(HEADER_BYTES, work.file_bytes, count, align), strict=True):
-            lows, highs = domains(int(start), int(stop - start), choice.aggregators, align)
-            pieces = -(-work.variables // count)
-            yield from _rounds_of_domains(doors, lows, highs, 2 * buffer, work, pieces, 0)
+        for first in range(0, count, writers):
+            lows = begin + domain * np.arange(first, min(first + writers, count))
+            highs = np.minimum(lows + domain, end)
+            pieces = -(-work.variables // turns)
+            window = -(-domain // windows)
+            yield from _rounds_of_domains(
+                doors[: len(lows)], np.maximum(lows, HEADER_BYTES), highs, window, work, pieces, 0
+            )
 
     return Schedule(rounds(), Order.overlapped, opens=machine.doors(work.ranks), striping=choice.striping)
 
 
+def domain_bytes(total: int, choice: Choice, unit: int) -> int:
+    """Of the engine's writers, in whole units."""
+    largest = choice.buffer_bytes // unit * unit
+    most_rounds = max(1, -(-total // (choice.aggregators * LEAST_WINDOW_BYTES)))
+    rounds = max(-(-total // (choice.aggregators * largest)), min(LEAST_ROUNDS, most_rounds))
+    even = -(-total // (choice.aggregators * rounds))
+    return min(-(-even // unit) * unit, largest)
+
+
 def default_choice(machine: Machine, work: Workload) -> Choice:
-    """Of the engine: a writer for each unit of the file system; at most so many a server, or a node where it names no
-    servers (`chosen_aggregators` in `src/io/methods/aggregated/aggregation.cpp`)."""
-    units = -(-work.file_bytes // unit_bytes(machine))
+    """Of the engine: a writer for each unit of the file system, or where units are small for each buffer; at most so
+    many a server, or a node where it names no servers (`src/io/methods/aggregated/aggregation.cpp`)."""
+    unit = unit_bytes(machine)
+    portions = -(-work.file_bytes // (unit if unit >= LARGE_UNIT_BYTES else BUFFER_BYTES))
     named = WRITERS_A_SERVER * (machine.stripes or machine.servers)
     most = named if machine.names_servers else WRITERS_A_NODE * machine.nodes(work.ranks)
-    return Choice(max(1, int(min(work.ranks, units, most))))
+    return Choice(max(1, int(min(work.ranks, portions, most))))
 
 
 def engine(machine: Machine, work: Workload) -> Schedule:
@@ -230,7 +253,19 @@ def outcome(machine: Machine, work: Workload, method: str) -> Outcome:
     return simulate(machine, work.ranks, METHODS[method](machine, work))
 
 
-def staged(machine: Machine, work: Workload) -> tuple[float, Outcome]:
-    """Seconds until all is in the burst buffers of the nodes, and how long the drain to the file system takes."""
+@dataclass(frozen=True)
+class Staged:
+    """A file that goes to burst buffers first."""
+
+    held_s: float  # until each part is in the buffer of its node, and its copy in that of the next one
+    drained_s: float  # from then on, until the one file is there
+    node_bytes: int  # in a buffer
+
+
+def staged(machine: Machine, work: Workload) -> Staged:
+    """As `stage` does it: with a copy where there is another node, then read again and written by the engine."""
     own = min(work.ranks, machine.ranks_a_node) * work.variables * work.piece_bytes
-    return own / machine.burst_bandwidth, outcome(machine, work, "Sidestream")
+    copies = 1 if machine.nodes(work.ranks) > 1 else 0
+    held_s = (1 + copies) * own / machine.burst_bandwidth + copies * own / machine.node_bandwidth
+    drained_s = own / machine.burst_bandwidth + outcome(machine, work, "Sidestream").seconds
+    return Staged(held_s, drained_s, (1 + copies) * own)

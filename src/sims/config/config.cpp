@@ -207,6 +207,7 @@ OutputConfig read_output(const core::Node* node, const OutputKind& kind, RunConf
   const std::vector<std::string> known = mesh::names_of(couple::grid_named(grids, output.grid, *node).quantities);
   when.counts_start = !kind.is_checkpoint;  // the start is there without a checkpoint
   OutputConfig config;
+  config.where = node->where();
   config.grid = output.grid;
   config.file.format = &io::formats().named(output.format);
   config.file.kind = kind.is_checkpoint ? io::FileKind::checkpoint : io::FileKind::plot_file;

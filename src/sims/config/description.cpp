@@ -11,6 +11,7 @@
 #include "sidestream/sims/run.hpp"
 #include "sims/config/file_sizes.hpp"
 #include "sims/config/mesh_config.hpp"
+#include "sims/config/writer_counts.hpp"
 
 namespace sidestream::sims {
 
@@ -54,6 +55,9 @@ double largest_carried(const RunConfig& config) {
 
 nlohmann::json describe(const RunConfig& config, int ranks) {
   const comm::RankCounts counts = couple::plan_ranks(ranks, config.coupling);
+  nlohmann::json warnings = nlohmann::json::array();
+  for (const core::Error& warning : more_than_ranks(config, counts.compute, counts.sidecars))
+    warnings.push_back({{"message", warning.message()}, {"where", warning.where()}, {"hint", warning.hint()}});
   nlohmann::json tasks = nlohmann::json::array();
   for (const couple::Task& task : config.coupling.tasks)
     tasks.push_back({{"name", task.name},
@@ -81,7 +85,8 @@ nlohmann::json describe(const RunConfig& config, int ranks) {
                       {"queue_bytes", config.coupling.uses_queue() ? config.coupling.queue_bytes : 0.0},
                       {"sidecar_bytes", largest_carried(config)},
                       {"files", describe_files(config, counts.compute, counts.sidecars)},
-                      {"tasks", tasks}});
+                      {"tasks", tasks},
+                      {"warnings", warnings}});
   return description;
 }
 

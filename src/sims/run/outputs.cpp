@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
@@ -16,6 +18,7 @@
 #include "sims/checks/same_physics.hpp"
 #include "sims/checks/task_files.hpp"
 #include "sims/config/run_knobs.hpp"
+#include "sims/config/writer_counts.hpp"
 
 namespace sidestream::sims {
 
@@ -55,6 +58,13 @@ Outputs::Outputs(const comm::Communicator& compute, RunConfig& config, couple::S
 void Outputs::begin(bool is_restart) {
   if (is_restart) commit_staged(compute_, config_, folder_.path(), session_.log(), say_);
   staging_.clear();
+}
+
+std::vector<core::Error> Outputs::warnings() const {
+  std::vector<core::Error> all = staging_.warnings();
+  std::ranges::move(more_than_ranks(config_, compute_.size(), config_.coupling.sidecars_used()),
+                    std::back_inserter(all));
+  return all;
 }
 
 void Outputs::write_due(Simulation& simulation) {

@@ -83,8 +83,8 @@ class Outputs {
   /// Commits it, if need be after waiting for those results, and takes what is known of files that sidecars write.
   void commit_pending();
 
-  /// What does not protect from the loss of a node.
-  std::vector<core::Error> warnings() const { return staging_.warnings(); }
+  /// What does not protect from the loss of a node, and what is asked for of ranks that are not there.
+  std::vector<core::Error> warnings() const;
 
   /// Plot files that could not be written.
   std::int64_t lost_plotfiles() const { return lost_plotfiles_; }

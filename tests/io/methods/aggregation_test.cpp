@@ -114,8 +114,34 @@ TEST(FileDomains, ArraysFarFromEachOtherDoNotMakeEmptyWindows) {
 
   const io::FileDomains domains(arrays, {2, 4, mebibyte, 2 * mebibyte});
 
-  EXPECT_LE(domains.rounds(), 3);
+  EXPECT_LE(domains.rounds(), 5) << "9 units by two";
   EXPECT_EQ(domains.window_at(std::int64_t{1} << 40).begin, std::int64_t{1} << 40);
+}
+
+TEST(FileDomains, AFileOfFewUnitsHasManyRoundsAndEachUnitOneWriter) {
+  const std::vector<io::ByteRange> arrays{{65'536, 48 * mebibyte}};
+
+  const io::FileDomains domains(arrays, {8, 16, 4 * mebibyte, 16 * mebibyte});
+
+  const auto windows = windows_of(domains, arrays);
+  EXPECT_EQ(windows.size(), 49u);
+  EXPECT_EQ(domains.rounds(), 8);
+  std::map<std::int64_t, std::set<int>> writers;
+  for (const auto& [begin, window] : windows) writers[begin / (4 * mebibyte)].insert(window.rank);
+  EXPECT_EQ(writers.size(), 13u);
+  for (const auto& [unit, ranks] : writers) EXPECT_EQ(ranks.size(), 1u) << unit;
+}
+
+TEST(FileDomains, AllWritersHaveWorkInTheLastTurnButFew) {
+  const std::vector<io::ByteRange> arrays{{0, 458 * 4 * mebibyte}};
+
+  const auto windows = windows_of(io::FileDomains(arrays, {256, 512, 4 * mebibyte, 16 * mebibyte}), arrays);
+
+  EXPECT_EQ(windows.size(), 458u) << "which are enough not to be divided";
+  std::map<int, std::int64_t> bytes;
+  for (const auto& [begin, window] : windows) bytes[window.rank] += window.end - window.begin;
+  EXPECT_EQ(bytes.size(), 229u) << "two units each";
+  EXPECT_GT(bytes.rbegin()->first, 500) << "over all ranks";
 }
 
 TEST(FileDomains, ABufferSmallerThanAUnitIsObeyed) {
@@ -257,6 +283,35 @@ TEST(Engine, OnLargeUnitsAFewRanksWriteWholeOnes) {
   EXPECT_LE(writers, 4) << "of a server";
   if (comm.rank() == 0) {
     EXPECT_EQ(bytes_that_differ(folder / "file", sample.offsets->front(), sample.group.bytes(0)), 0);
+  }
+  comm.barrier();
+}
+
+// Units of 4 MiB, each written in four rounds; rows of 384 KiB, of which windows have parts.
+TEST(Aggregation, UnitsThatTakeSeveralRoundsHaveEveryByteAndEveryRunIsPackedOnce) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  const TemporaryFolder folder(comm), tools(comm);
+  Sample sample = sample_of(comm, 2, 8, 49'152);
+  int packed = 0;
+  sample.file.groups[0].pack = [&, pack = sample.group.group.pack](std::size_t array, std::size_t run,
+                                                                   std::span<std::byte> out) {
+    ++packed;
+    pack(array, run, out);
+  };
+  const FakeLfs lfs(comm, tools.path());
+
+  const io::AccessStatistics all = total(
+      comm,
+      io::write_array_file(comm, folder / "file", sample.file,
+                           {.method = "aggregated", .stripes = 4, .stripe_bytes = 4 * mebibyte, .is_durable = false}));
+
+  const auto megabytes = [&](int ranks) { return 2 * 8 * ranks * 49'152 * 8 / mebibyte; };
+  EXPECT_EQ(packed, 2 * 8);
+  EXPECT_GE(all.writes, megabytes(comm.size())) << "of a MiB";
+  EXPECT_LE(all.writes, megabytes(comm.size()) + 6) << "and those of the tables, and where arrays begin and end";
+  if (comm.rank() == 0) {
+    for (std::size_t a = 0; a < 2; ++a)
+      EXPECT_EQ(bytes_that_differ(folder / "file", (*sample.offsets)[a], sample.group.bytes(a)), 0);
   }
   comm.barrier();
 }

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN = {
+    "independent": ("tab:green", "^"),
+    "file a rank": ("tab:brown", "x"),
+    "64 files in turns": ("tab:pink", "+"),
     "HDF5 independent": ("tab:gray", "v"),
     "HDF5 collective": ("tab:orange", "o"),
     "HDF5 collective 5-D": ("tab:red", "s"),

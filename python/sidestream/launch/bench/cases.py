@@ -28,6 +28,7 @@ NYX_BLOCKS, NYX_BLOCK = 8, 32
 ENZO_SIZES = ("AMR64", "AMR128", "AMR256")
 ENZO_METHODS = ("gathered", "mpi-io", "hdf5-parallel", "engine", "aggregated")
 NOT_OF_ENZO = ("blocks", "contents", "formats", "buffers", "aggregators")
+MOST_RANKS = 65_536  # that are modelled
 MODEL_NOTE = "times at scale are those of a MODEL, not measured"
 
 
@@ -38,7 +39,7 @@ class CaseRequest:
     case: str
     bench: io.BenchRequest
     blocks: int | None = None  # a rank; none: those of the paper
-    most_ranks: int = 65_536  # that are modelled
+    most_ranks: int = MOST_RANKS  # that are modelled
     out: Path | None = None  # where figures and the report go
     is_measured: bool = True
     sizes: str | None = None  # of the case `enzo`, with commas between; none: all
@@ -49,7 +50,7 @@ def check(request: CaseRequest) -> None:
     if request.case not in CASES:
         raise UsageError(f"there is no case `{request.case}`", hint=f"--case takes {', '.join(CASES)}")
     _check_enzo(request) if request.case == "enzo" else _check_blocks(request)
-    require_ranks(request.most_ranks, 65_536)
+    require_ranks(request.most_ranks, MOST_RANKS)
     require_folder(request.out)
 
 
@@ -214,6 +215,7 @@ def _print_flash(found: dict[str, Any]) -> None:
             )
     _print_ahead(found["machine"]["name"], found["ahead"])
     _print_ahead(found["ahead_elsewhere"]["machine"], found["ahead_elsewhere"]["rows"])
+    _print_burst_buffers(found["burst_buffers"])
     columns = ("MiB a buffer", "ranks a writer", *list(found["sweep"][0])[2:])
     lines = [[f"{value:.3g}" for value in row.values()] for row in found["sweep"]]
     table("buffers and writers, checkpoint: s", columns, lines)
@@ -230,6 +232,21 @@ def _print_ahead(machine: str, rows: list[dict[str, Any]]) -> None:
     lines = [[row["content"], str(row["ranks"]), f"{row['factor']:.2f}", row["best"]] for row in rows]
     title = f"Sidestream, {machine}: times as fast as the best other method"
     table(title, ("content", "ranks", "factor", "the best other"), lines)
+
+
+def _print_burst_buffers(found: dict[str, Any]) -> None:
+    speed = found["bytes_per_s"] / 1e9
+    title = f"checkpoint staged in burst buffers, {found['machine']}, {speed:.3g} GB/s a node (assumed)"
+    columns = ("ranks", "held, staged: s", "then drained in: s", "held, written at once: s", "MiB in a buffer")
+    lines = [
+        [
+            str(row["ranks"]),
+            *(f"{row[name]:.3g}" for name in ("held_s", "drained_s", "at_once_s")),
+            f"{row['node_bytes'] / 2**20:.0f}",
+        ]
+        for row in found["rows"]
+    ]
+    table(title, columns, lines)
 
 
 def _beside(row: dict[str, Any]) -> list[str]:

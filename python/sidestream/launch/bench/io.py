@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
@@ -12,6 +13,7 @@ from typing import Any
 from ... import console
 from ...error import Error
 from ..launcher import BENCH_IO
+from ..programs import terminable
 from .program import report_of
 
 Case = dict[str, Any]
@@ -50,17 +52,30 @@ class BenchRequest:
 
 def measure(request: BenchRequest) -> dict[str, Any]:
     """Runs the benchmark; returns its report with the comparisons of `compare`."""
+    with terminable(), _folder_in(request.folder) as folder:
+        return compare(report_of(BENCH_IO, request.arguments(folder), request.ranks, request.launcher))
+
+
+@contextmanager
+def _folder_in(outer: Path) -> Iterator[Path]:
+    """A folder that goes at the end, with all that had to be made for it, however the end comes."""
+    missing = [path for path in (outer, *outer.parents) if not path.exists()]
     try:
-        request.folder.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.TemporaryDirectory(prefix=".bench_io_", dir=request.folder)
-    except OSError as problem:
-        raise Error(
-            f"cannot write there: {problem.strerror}",
-            request.folder,
-            hint="choose another folder with --folder, or make room",
-        ) from problem
-    with folder as name:
-        return compare(report_of(BENCH_IO, request.arguments(Path(name)), request.ranks, request.launcher))
+        try:
+            outer.mkdir(parents=True, exist_ok=True)
+            folder = tempfile.TemporaryDirectory(prefix=".bench_io_", dir=outer)
+        except OSError as problem:
+            raise Error(
+                f"cannot write there: {problem.strerror}",
+                outer,
+                hint="choose another folder with --folder, or make room",
+            ) from problem
+        with folder as name:
+            yield Path(name)
+    finally:
+        with suppress(OSError):  # somebody else has files there by now
+            for path in missing:
+                path.rmdir()
 
 
 def compare(report: dict[str, Any]) -> dict[str, Any]:

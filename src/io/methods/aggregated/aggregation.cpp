@@ -221,7 +221,7 @@ class Aggregation {
   }
 
   void take_note_of_memory() {
-    std::size_t bytes = spare_.capacity() + outgoing_.scratch_bytes();
+    std::size_t bytes = spare_.capacity() + static_cast<std::size_t>(outgoing_.scratch_bytes());
     for (const auto* filling : {&arriving_, &arrived_})
       if (*filling) bytes += (*filling)->bytes.capacity();
     for (const Bytes& message : sent_) bytes += message.size();

@@ -32,22 +32,34 @@ FileDomains::FileDomains(const std::vector<ByteRange>& arrays, const Aggregation
   std::int64_t bytes = 0;
   for (const Span& span : spans_) bytes += span.end - span.begin;
   const std::int64_t largest = buffer / unit * unit;
-  const std::int64_t rounds = std::max<std::int64_t>(1, parts_of(bytes, choice.aggregators * largest));
+  const std::int64_t most_rounds = std::max<std::int64_t>(1, parts_of(bytes, choice.aggregators * least_window_bytes));
+  const std::int64_t rounds =
+      std::max(parts_of(bytes, choice.aggregators * largest), std::min(least_rounds, most_rounds));
   const std::int64_t even = rounded_up(parts_of(bytes, choice.aggregators * rounds), unit);
-  window_bytes_ = std::clamp(even, unit, largest);
+  domain_bytes_ = std::clamp(even, unit, largest);
   for (Span& span : spans_) {
-    span.first_window = windows_;
-    windows_ += parts_of(span.end - span.begin, window_bytes_);
+    span.first_domain = domains_;
+    domains_ += parts_of(span.end - span.begin, domain_bytes_);
   }
+  if (domains_ > 0) {
+    const std::int64_t turns = rounds_of_domains();
+    choice_.aggregators = static_cast<int>(parts_of(domains_, turns));  // none that the last turn leaves out in all
+    const std::int64_t wanted = domains_ > most_divided ? 1 : parts_of(least_rounds, turns);
+    windows_a_domain_ = std::clamp<std::int64_t>(domain_bytes_ / least_window_bytes, 1, wanted);
+  }
+  window_bytes_ = parts_of(domain_bytes_, windows_a_domain_);
 }
 
 FileDomains::Window FileDomains::window_at(std::int64_t offset) const {
   const auto behind = std::ranges::upper_bound(spans_, offset, {}, &Span::begin);
   const Span& span = *std::prev(behind);
-  const std::int64_t in_span = (offset - span.begin) / window_bytes_;
-  const std::int64_t window = span.first_window + in_span, aggregator = window % choice_.aggregators;
-  const std::int64_t begin = span.begin + in_span * window_bytes_;
-  return {window / choice_.aggregators, begin, std::min(begin + window_bytes_, span.end),
+  const std::int64_t in_span = (offset - span.begin) / domain_bytes_;
+  const std::int64_t domain = span.first_domain + in_span, aggregator = domain % choice_.aggregators;
+  const std::int64_t domain_begin = span.begin + in_span * domain_bytes_;
+  const std::int64_t in_domain = (offset - domain_begin) / window_bytes_;
+  const std::int64_t begin = domain_begin + in_domain * window_bytes_;
+  return {domain / choice_.aggregators * windows_a_domain_ + in_domain, begin,
+          std::min({begin + window_bytes_, domain_begin + domain_bytes_, span.end}),
           static_cast<int>(aggregator * choice_.ranks / choice_.aggregators)};
 }
 

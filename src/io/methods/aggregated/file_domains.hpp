@@ -17,11 +17,18 @@ struct AggregationChoice {
 };
 
 /// Which rank writes which bytes of a file, and when, where some write for all. What the arrays take is cut into
-/// windows of equal size, whole units of the file system, which are dealt to the aggregators in turn; in each round an
-/// aggregator fills and writes one. Every rank tells all of it from these few numbers, so nobody needs a table of what
-/// the others hold. (A buffer smaller than a unit is obeyed, and units are shared then.)
+/// domains of equal size, whole units of the file system, which are dealt to the aggregators in turn. A domain is
+/// written in one window, or in several where a file of few units would have few rounds: in each round an aggregator
+/// fills one window while the one before it is written, so the exchange of the first round is all that nothing hides.
+/// Every rank tells all of it from these few numbers, so nobody needs a table of what the others hold. (A buffer
+/// smaller than a unit is obeyed, and units are shared then.)
 class FileDomains {
  public:
+  /// Wanted where the windows are no smaller for it than this, and the domains than a unit.
+  static constexpr std::int64_t least_rounds = 8, least_window_bytes = std::int64_t{1} << 20;
+  /// Of more domains than this none is divided: there are writers enough to keep the file system busy.
+  static constexpr std::int64_t most_divided = 64;
+
   struct Window {
     std::int64_t round = 0, begin = 0, end = 0;
     int rank = 0;  ///< that writes it
@@ -32,16 +39,19 @@ class FileDomains {
 
   /// That has the byte at `offset`, which lies in an array.
   Window window_at(std::int64_t offset) const;
-  std::int64_t rounds() const { return (windows_ + choice_.aggregators - 1) / choice_.aggregators; }
+  std::int64_t rounds() const { return rounds_of_domains() * windows_a_domain_; }
   std::int64_t window_bytes() const { return window_bytes_; }
 
  private:
   struct Span {
-    std::int64_t begin = 0, end = 0, first_window = 0;
+    std::int64_t begin = 0, end = 0, first_domain = 0;
   };
+  std::int64_t rounds_of_domains() const { return (domains_ + choice_.aggregators - 1) / choice_.aggregators; }
+
   AggregationChoice choice_;
   std::vector<Span> spans_;  // ascending; arrays that share a unit or touch are one
-  std::int64_t window_bytes_ = 1, windows_ = 0;
+  std::int64_t domain_bytes_ = 1, domains_ = 0;
+  std::int64_t window_bytes_ = 1, windows_a_domain_ = 1;
 };
 
 }  // namespace sidestream::io

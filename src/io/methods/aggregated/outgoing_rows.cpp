@@ -27,32 +27,41 @@ OutgoingRows::OutgoingRows(const ArrayWrite& work, std::span<const std::size_t> 
       share.bytes += bytes;
       offset += bytes;
     }
+  std::ranges::stable_sort(shares_, {}, [](const Share& share) { return share.window.round; });
 }
 
 void OutgoingRows::pack(const Share& share, const Room& room) {
-  for (; next_ < held_.size() && held_[next_].offset < share.window.end; ++next_, done_ = 0) {
-    const Held& held = held_[next_];
-    const std::int64_t offset = held.offset + done_;
-    const std::int64_t bytes = std::min(held.bytes - done_, share.window.end - offset);
-    pack_part(held, done_, room(offset, bytes));
-    done_ += bytes;
-    if (done_ < held.bytes) break;
+  const auto behind = std::ranges::upper_bound(held_, share.window.begin, {}, &Held::offset);
+  auto next = behind == held_.begin() ? behind : std::prev(behind);
+  if (next->offset + next->bytes <= share.window.begin) ++next;
+  for (; next != held_.end() && next->offset < share.window.end; ++next) {
+    const std::int64_t begin = std::max(next->offset, share.window.begin);
+    const std::int64_t end = std::min(next->offset + next->bytes, share.window.end);
+    pack_part(*next, begin - next->offset, room(begin, end - begin));
   }
 }
 
-// A run that two windows have parts of is packed once.
+// A run that several windows have parts of is packed once, and kept until its last part has gone.
 void OutgoingRows::pack_part(const Held& held, std::int64_t from, std::span<std::byte> out) {
   const ArrayGroup& group = work_.groups[held.group];
   if (static_cast<std::int64_t>(out.size()) == held.bytes) {
     group.pack(held.array, held.run, out);
     return;
   }
-  if (in_scratch_ != &held) {
-    scratch_.resize(static_cast<std::size_t>(held.bytes));
-    group.pack(held.array, held.run, scratch_);
-    in_scratch_ = &held;
+  const auto [place, is_new] = begun_.try_emplace(held.offset);
+  Begun& begun = place->second;
+  if (is_new) {
+    begun.packed.resize(static_cast<std::size_t>(held.bytes));
+    begun.left = held.bytes;
+    begun_bytes_ += held.bytes;
+    scratch_bytes_ = std::max(scratch_bytes_, begun_bytes_);
+    group.pack(held.array, held.run, begun.packed);
   }
-  std::copy_n(scratch_.begin() + from, out.size(), out.begin());
+  std::copy_n(begun.packed.begin() + from, out.size(), out.begin());
+  begun.left -= std::ssize(out);
+  if (begun.left > 0) return;
+  begun_bytes_ -= held.bytes;
+  begun_.erase(place);
 }
 
 }  // namespace sidestream::io
