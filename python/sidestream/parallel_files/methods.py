@@ -198,7 +198,7 @@ def engine_windows(machine: Machine, work: Workload, choice: Choice, align: int)
 def domain_bytes(total: int, choice: Choice, unit: int) -> int:
     """Of the engine's writers, in whole units."""
     largest = choice.buffer_bytes // unit * unit
-    most_rounds = max(1, -(-total // (choice.aggregators * LEAST_WINDOW_BYTES)))
+    most_rounds = max(1, total // (choice.aggregators * LEAST_WINDOW_BYTES))
     rounds = max(-(-total // (choice.aggregators * largest)), min(LEAST_ROUNDS, most_rounds))
     even = -(-total // (choice.aggregators * rounds))
     return min(-(-even // unit) * unit, largest)

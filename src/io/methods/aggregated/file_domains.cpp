@@ -32,7 +32,7 @@ FileDomains::FileDomains(const std::vector<ByteRange>& arrays, const Aggregation
   std::int64_t bytes = 0;
   for (const Span& span : spans_) bytes += span.end - span.begin;
   const std::int64_t largest = buffer / unit * unit;
-  const std::int64_t most_rounds = std::max<std::int64_t>(1, parts_of(bytes, choice.aggregators * least_window_bytes));
+  const std::int64_t most_rounds = std::max<std::int64_t>(1, bytes / (choice.aggregators * least_window_bytes));
   const std::int64_t rounds =
       std::max(parts_of(bytes, choice.aggregators * largest), std::min(least_rounds, most_rounds));
   const std::int64_t even = rounded_up(parts_of(bytes, choice.aggregators * rounds), unit);
