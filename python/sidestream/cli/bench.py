@@ -9,6 +9,7 @@ import typer
 
 from .. import console
 from ..error import UsageError
+from .groups import group
 from .options import Json, Launcher
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ Strategies = Annotated[
     str | None, typer.Option("--strategies", metavar="NAMES", help="Only these strategies, with commas between.")
 ]
 
-bench = typer.Typer(
-    name="bench", rich_markup_mode=None, no_args_is_help=True, help="Measure what this machine and its disk can do."
-)
+bench = group("bench", "Measure what this machine and its disk can do.")
 
 
 @bench.callback()

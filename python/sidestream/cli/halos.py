@@ -10,16 +10,15 @@ import typer
 from .. import console
 from ..error import Error, UsageError
 from .files import Ranks, count_of
+from .groups import group
 from .options import Box, Json, Launcher, Unit
 
 if TYPE_CHECKING:
     import xarray as xr
 
-halos = typer.Typer(
-    name="halos",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Find halos in files, ask stored merge trees for them, and follow them through time.\n\n"
+halos = group(
+    "halos",
+    "Find halos in files, ask stored merge trees for them, and follow them through time.\n\n"
     "\b\n"
     "Examples:\n"
     '  sidestream halos find sedov_hdf5_chk_0010 --t-halo "200 mean"\n'

@@ -13,6 +13,7 @@ import typer
 
 from .. import console
 from ..error import Error, UsageError
+from .groups import group
 from .options import Json
 
 if TYPE_CHECKING:
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
 
     from ..files.regions import Region
 
-regions = typer.Typer(
-    name="regions",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Do something of one's own with the regions that a run saved.\n\n"
+regions = group(
+    "regions",
+    "Do something of one's own with the regions that a run saved.\n\n"
     "\b\n"
     "Examples:\n"
     "  sidestream regions classify runs/flow shapes:kind\n"

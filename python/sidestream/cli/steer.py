@@ -10,6 +10,7 @@ import typer
 
 from .. import console
 from ..error import Error, UsageError
+from .groups import group
 from .options import Json
 from .streams import Keys
 
@@ -19,12 +20,9 @@ if TYPE_CHECKING:
 
     from ..steering import Steering
 
-steer = typer.Typer(
-    name="steer",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    subcommand_metavar="VERB [ARGS]...",
-    help="Change a run that goes on, between two of its steps.\n\n"
+steer = group(
+    "steer",
+    "Change a run that goes on, between two of its steps.\n\n"
     "The run was started with `sidestream run --steer`. A change is checked at once, made by all ranks after the next "
     "step (or the one of --at), and told in events.jsonl with who made it and why. `sidestream run --replay` makes the "
     "same changes again.\n\n"
@@ -36,6 +34,7 @@ steer = typer.Typer(
     "  sidestream steer runs/demo edit pressure multiply 3 --cells 0:8,0:8,0:4\n"
     '  sidestream steer runs/demo edit gas_density multiply 0.5 --where "gas_density > 100"\n'
     "  sidestream steer tcp://node7:5555#KEY --help",
+    subcommand_metavar="VERB [ARGS]...",
 )
 
 At = Annotated[

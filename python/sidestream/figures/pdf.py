@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from .picture import Picture, field_name, look, moment, redshift_colours, spread, unit_label
+from .picture import Picture, few_moments, field_name, look, moment, redshift_colours, unit_label
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -18,8 +18,7 @@ SUFFIX = "_pdf"
 
 def pictures(run: Run, task: str) -> Iterator[Picture]:
     """The PDFs of every field at a few moments."""
-    tables = [run.result(task, step) for step in spread(run.steps(task), 5)]
-    fields = [str(name) for name in tables[-1].data_vars if str(name).endswith(SUFFIX)]
+    tables, fields = few_moments(run, task, SUFFIX)
     if not fields:
         return
     in_means = "overdensity" in tables[-1]

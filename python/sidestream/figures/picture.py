@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -16,6 +16,11 @@ from matplotlib.figure import Figure
 from .margins import Margins
 from .numbers import Numbers, numbers_of, write_csv, write_netcdf
 from .paper import AMBER, BLUE, FAINT, GREY, GRID, INK, MUTED, RED, TEAL, VIOLET, look, png_of, svg_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..runs.run import Run
 
 __all__ = ["AMBER", "BLUE", "FAINT", "GREY", "GRID", "INK", "MUTED", "RED", "TEAL", "VIOLET", "look"]
 
@@ -124,6 +129,12 @@ def spread(values: Sequence[int], count: int) -> list[int]:
     if len(values) <= count:
         return list(values)
     return [values[index] for index in np.unique(np.linspace(0, len(values) - 1, count).round().astype(int))]
+
+
+def few_moments(run: Run, task: str, suffix: str) -> tuple[list[xr.Dataset], list[str]]:
+    """The results of a task at a few moments, and what in the last of them ends on `suffix`."""
+    tables = [run.result(task, step) for step in spread(run.steps(task), 5)]
+    return tables, [str(name) for name in tables[-1].data_vars if str(name).endswith(suffix)]
 
 
 def field_name(variable: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .cosmology import Theory
-from .picture import MUTED, Picture, field_name, look, moment, redshift_colours, spread, unit_label
+from .picture import MUTED, Picture, few_moments, field_name, look, moment, redshift_colours, unit_label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,8 +21,7 @@ SUFFIX = "_power"
 
 def pictures(run: Run, task: str) -> Iterator[Picture]:
     """The spectra of every field at a few redshifts, with linear theory at the first and the last."""
-    tables = [run.result(task, step) for step in spread(run.steps(task), 5)]
-    fields = [str(name) for name in tables[-1].data_vars if str(name).endswith(SUFFIX)]
+    tables, fields = few_moments(run, task, SUFFIX)
     if not fields:
         return
     theory = Theory.of(tables[-1].attrs, run.config)

@@ -190,11 +190,18 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupt)
+    with handled(signal.SIGINT, interrupt):
+        yield
+
+
+@contextmanager
+def handled(number: signal.Signals, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Has a signal call `handler` meanwhile."""
+    before = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
 
 
 def _send(pid: int, number: int) -> None:

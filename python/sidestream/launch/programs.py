@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from .. import console
 from ..error import USED_WRONGLY, Error, UsageError
-from .job import POLL_S, Job
+from .job import POLL_S, Job, handled
 from .launcher import ATTACH, PROGRAM, find_program, prepare
 from .messages import MessageFilter
 
@@ -75,8 +75,5 @@ def terminable() -> Iterator[None]:
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
+    with handled(signal.SIGTERM, stop):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
