@@ -3,8 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "redistribute/exchange.hpp"
-#include "redistribute/neighborhood.hpp"
+#include "redistribute/neighbor_collective.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/memory.hpp"
 
@@ -40,14 +39,12 @@ struct Counts {
 };
 
 /// Every message packed, then all of them in one collective call among neighbors.
-class Alltoallv final : public Exchange {
+class Alltoallv final : public NeighborCollective {
  public:
   Alltoallv(const comm::Communicator& comm, const Tables& tables)
-      : tables_(tables),
-        neighbors_(comm, tables),
+      : NeighborCollective(comm, tables),
         cuts_(
-            tables, [](int) { return true; }, whole_message),
-        payloads_(tables.incoming.messages.size()) {
+            tables, [](int) { return true; }, whole_message) {
     comm::check(MPI_Type_contiguous(static_cast<int>(line_bytes), MPI_BYTE, &line_), "MPI_Type_contiguous");
     comm::check(MPI_Type_commit(&line_), "MPI_Type_commit");
   }
@@ -69,27 +66,17 @@ class Alltoallv final : public Exchange {
                                 incoming_.counts.data(), incoming_.places.data(), line_, neighbors_.raw(), &request_),
         "MPI_Ineighbor_alltoallv");
   }
-  bool test() override {
-    int done = 0;
-    comm::check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    return done != 0;
-  }
   void finish() override {
-    comm::check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
+    wait();
     job_->adds() ? combine_all(tables_, *job_, payloads_) : unpack_all(tables_, *job_, payloads_);
   }
 
  private:
-  const Tables& tables_;
-  Neighborhood neighbors_;
   Cuts cuts_;
   const Cut* cut_ = nullptr;
   MPI_Datatype line_ = MPI_DATATYPE_NULL;
-  MPI_Request request_ = MPI_REQUEST_NULL;
   Counts outgoing_, incoming_;
   core::Workroom sent_, received_;
-  std::vector<const std::byte*> payloads_;
-  const Job* job_ = nullptr;
 };
 
 }  // namespace

@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "redistribute/exchange.hpp"
-#include "redistribute/neighborhood.hpp"
+#include "redistribute/neighbor_collective.hpp"
 #include "sidestream/core/memory.hpp"
 
 namespace sidestream::redistribute {
@@ -76,10 +75,9 @@ bool suit_datatypes(const Blocks<Byte>& blocks) {
 
 /// One derived datatype for each neighbor; the library walks the field itself, and this module packs nothing. (Cells
 /// that are added or converted arrive packed in a buffer, and so do and leave those that do not lie in rows.)
-class Alltoallw final : public Exchange {
+class Alltoallw final : public NeighborCollective {
  public:
-  Alltoallw(const comm::Communicator& comm, const Tables& tables)
-      : tables_(tables), neighbors_(comm, tables), payloads_(tables.incoming.messages.size()) {}
+  using NeighborCollective::NeighborCollective;
 
   void start(const Job& job) override {
     job_ = &job;
@@ -100,13 +98,8 @@ class Alltoallw final : public Exchange {
                                         neighbors_.raw(), &request_),
                 "MPI_Ineighbor_alltoallw");
   }
-  bool test() override {
-    int done = 0;
-    comm::check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    return done != 0;
-  }
   void finish() override {
-    comm::check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
+    wait();
     if (job_->adds())
       combine_all(tables_, *job_, payloads_);
     else if (arrives_packed(*job_))
@@ -254,13 +247,8 @@ class Alltoallw final : public Exchange {
     }
   }
 
-  const Tables& tables_;
-  Neighborhood neighbors_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
   std::vector<std::unique_ptr<Typed>> typed_;
   core::Workroom departure_room_, arrival_room_;
-  std::vector<const std::byte*> payloads_;
-  const Job* job_ = nullptr;
 };
 
 }  // namespace
