@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/fields/levels.hpp"
+#include "sidestream/analysis/density.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/mesh/result.hpp"
 #include "sidestream/mesh/snapshot.hpp"
@@ -88,5 +89,18 @@ std::vector<T> assemble(const comm::Communicator& comm, const ImagePlane& plane,
 /// Adds the coordinates of a picture's pixels, `y` for its rows and `x` for its columns; which axes and which level
 /// these are of.
 void add_axes(mesh::Result& result, const ImagePlane& plane, const mesh::Snapshot& snapshot);
+
+/// The pictures of fields of a snapshot in a plane, with its axes. `draw(result, name, field)` adds that of a field to
+/// the result of rank 0; it is called, collectively, on every rank. Collective.
+template <typename Draw>
+mesh::Result pictures_of(const comm::Communicator& comm, const mesh::Snapshot& snapshot, const ImagePlane& plane,
+                         const std::vector<std::string>& fields, Draw draw) {
+  mesh::Result result;
+  if (comm.rank() == 0) add_axes(result, plane, snapshot);
+  for (const std::string& name : fields) draw(result, name, field_or_total(snapshot, name));
+  if (comm.rank() == 0)
+    result.summary = std::to_string(plane.columns()) + " x " + std::to_string(plane.rows()) + " pixels";
+  return result;
+}
 
 }  // namespace sidestream::analysis

@@ -172,21 +172,18 @@ class Projection final : public Analysis {
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const ImagePlane plane = plane_of(snapshot, parameters_.axis, parameters_.level);
-    mesh::Result result;
-    if (comm.rank() == 0) add_axes(result, plane, snapshot);
-    for (const std::string& name : parameters_.fields) {
-      const LeafField field = field_or_total(snapshot, name);
+    const auto draw = [&](mesh::Result& result, const std::string& name, const LeafField& field) {
       mean(comm, field, name);  // throws unless all values are finite
       auto picture = picture_of(comm, snapshot, field, plane);
-      if (comm.rank() != 0) continue;
+      if (comm.rank() != 0) return;
       const std::string unit = unit_of(snapshot, name);
       result.add(name, parameters_.combine == "integral" ? unit_product(unit, snapshot.length_unit) : unit,
                  description(name), {"y", "x"}, {plane.rows(), plane.columns()}, std::move(picture));
-    }
+    };
+    mesh::Result result = pictures_of(comm, snapshot, plane, parameters_.fields, draw);
     if (comm.rank() == 0) {
       result.attributes["combine"] = parameters_.combine;
       result.attributes["weight"] = parameters_.weight;
-      result.summary = std::to_string(plane.columns()) + " x " + std::to_string(plane.rows()) + " pixels";
     }
     return result;
   }

@@ -133,21 +133,16 @@ class Slice final : public Analysis {
 
   mesh::Result run(const comm::Communicator& comm, const mesh::Snapshot& snapshot) const override {
     const ImagePlane plane = plane_of(snapshot, parameters_.axis, parameters_.level);
-    mesh::Result result;
-    if (comm.rank() == 0) add_axes(result, plane, snapshot);
-    for (const std::string& name : parameters_.fields) {
-      const LeafField field = field_or_total(snapshot, name);
+    const auto draw = [&](mesh::Result& result, const std::string& name, const LeafField& field) {
       const PlaneOfCells cells(field, plane, parameters_.position);
       auto picture = cells.picture(comm);
-      if (comm.rank() != 0) continue;
+      if (comm.rank() != 0) return;
       result.add(name, unit_of(snapshot, name), name + " in a plane across " + parameters_.axis, {"y", "x"},
                  {plane.rows(), plane.columns()}, std::move(picture));
       result.attributes["position"] =
           (cells.depth(plane.level) + 0.5) * snapshot.geometry.refined(plane.level).cell_size(plane.axis);
-    }
-    if (comm.rank() == 0)
-      result.summary = std::to_string(plane.columns()) + " x " + std::to_string(plane.rows()) + " pixels";
-    return result;
+    };
+    return pictures_of(comm, snapshot, plane, parameters_.fields, draw);
   }
 
  private:
