@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "couple/direct_transport.hpp"
 #include "couple/entries.hpp"
 #include "couple/surroundings.hpp"
 
@@ -10,13 +11,13 @@ namespace {
 constexpr const char* name = "in-situ";
 
 /// The ranks that compute do the analysis, and wait meanwhile.
-class InSitu : public Transport {
+class InSitu : public DirectTransport {
  public:
   explicit InSitu(Surroundings& around) : around_(around) {}
 
   Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) override {
     if (orders.empty()) return {};
-    ++standing_.sent;
+    publish_begins();
     const std::int64_t unwritten = around_.books.unwritten();
     for (const Order& order : orders)
       around_.books.enter(order.refusal.empty() ? Books::Action::in_situ : Books::Action::refused, order,
@@ -28,17 +29,12 @@ class InSitu : public Transport {
       else
         around_.runner.report_unwritten(own, snapshot.moment.step, refusal, around_.books.of(task));
     }
-    if (!standing_.first_unwritten && around_.books.unwritten() > unwritten) standing_.first_unwritten = standing_.sent;
-    standing_.done = standing_.sent;
+    publish_is_done(around_.books.unwritten() > unwritten);
     return {};
   }
-  Standing standing() override { return standing_; }
-  void settle(std::int64_t) override {}
-  void finish(Drain) override {}
 
  private:
   Surroundings& around_;
-  Standing standing_;
 };
 
 }  // namespace

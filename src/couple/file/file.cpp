@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "couple/direct_transport.hpp"
 #include "couple/entries.hpp"
 #include "couple/file/stored_tasks.hpp"
 #include "couple/surroundings.hpp"
@@ -21,13 +22,13 @@ namespace sidestream::couple {
 namespace {
 
 /// Stores what the tasks read, for `analyse_stored`: one file a moment for all of them.
-class File : public Transport {
+class File : public DirectTransport {
  public:
   explicit File(Surroundings& around) : around_(around), comm_(around.roles.group().duplicate()) {}
 
   Orders publish(const mesh::Snapshot& snapshot, const Orders& orders) override {
     if (orders.empty()) return {};
-    ++standing_.sent;
+    publish_begins();
     const core::Stopwatch watch;
     const core::Bill::Part part = around_.bill.part("storing snapshots", "tasks");
     const std::string path = around_.folder.snapshot(snapshot.moment.step, grid_of(orders));
@@ -49,14 +50,10 @@ class File : public Transport {
       for (const Order& order : orders)
         around_.runner.report_unwritten(around_.config.tasks[order.task], snapshot.moment.step,
                                         "the snapshot was not stored: " + problem, around_.books.of(order.task));
-      if (!standing_.first_unwritten) standing_.first_unwritten = standing_.sent;
     }
-    standing_.done = standing_.sent;
+    publish_is_done(!problem.empty());
     return {};
   }
-  Standing standing() override { return standing_; }
-  void settle(std::int64_t) override {}
-  void finish(Drain) override {}
 
  private:
   io::AccessStatistics store(const mesh::Snapshot& snapshot, const Orders& orders, const std::string& path) {
@@ -98,7 +95,6 @@ class File : public Transport {
 
   Surroundings& around_;
   comm::Communicator comm_;
-  Standing standing_;
 };
 
 }  // namespace
