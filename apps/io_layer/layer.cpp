@@ -29,6 +29,12 @@ constexpr std::array<std::int64_t, 9> bin_ends{100,     1 << 10,  10 << 10,  100
                                                4 << 20, 10 << 20, 100 << 20, 1 << 30};
 constexpr std::array<std::string_view, 10> bin_names{"<100",  "100-1K", "1K-10K",   "10K-100K", "100K-1M",
                                                      "1M-4M", "4M-10M", "10M-100M", "100M-1G",  ">1G"};
+// The counts of a file that are added up over all of them.
+using Counts = sidestream_io_counts;
+constexpr std::array summed{
+    &Counts::writes,      &Counts::bytes,      &Counts::sequential, &Counts::consecutive,     &Counts::unaligned,
+    &Counts::reads,       &Counts::read_bytes, &Counts::read_opens, &Counts::read_sequential, &Counts::read_consecutive,
+    &Counts::ahead_bytes, &Counts::write_ns,   &Counts::read_ns};
 
 constexpr unsigned bit(Call call) {
   return 1U << static_cast<unsigned>(call);
@@ -250,19 +256,7 @@ sidestream_io_counts Layer::counts() const {
   const std::scoped_lock lock(mutex_);
   sidestream_io_counts all{};
   for (const auto& [path, file] : files_) {
-    all.writes += file.counts.writes;
-    all.bytes += file.counts.bytes;
-    all.sequential += file.counts.sequential;
-    all.consecutive += file.counts.consecutive;
-    all.unaligned += file.counts.unaligned;
-    all.reads += file.counts.reads;
-    all.read_bytes += file.counts.read_bytes;
-    all.read_sequential += file.counts.read_sequential;
-    all.read_consecutive += file.counts.read_consecutive;
-    all.read_opens += file.counts.read_opens;
-    all.ahead_bytes += file.counts.ahead_bytes;
-    all.write_ns += file.counts.write_ns;
-    all.read_ns += file.counts.read_ns;
+    for (auto count : summed) all.*count += file.counts.*count;
     all.largest = std::max(all.largest, file.counts.largest);
     for (std::size_t bin = 0; bin < bin_names.size(); ++bin) {
       all.sizes[bin] += file.counts.sizes[bin];

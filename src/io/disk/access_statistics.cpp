@@ -19,6 +19,40 @@ nlohmann::json bins_as_json(const std::array<std::int64_t, AccessStatistics::bin
   return bins;
 }
 
+template <typename T>
+struct StatisticsMember {
+  const char* name;
+  T AccessStatistics::*value;
+};
+constexpr std::array count_members{
+    StatisticsMember{"files", &AccessStatistics::files},
+    StatisticsMember{"writes", &AccessStatistics::writes},
+    StatisticsMember{"reads", &AccessStatistics::reads},
+    StatisticsMember{"bytes_written", &AccessStatistics::bytes_written},
+    StatisticsMember{"bytes_read", &AccessStatistics::bytes_read},
+    StatisticsMember{"sequential", &AccessStatistics::sequential},
+    StatisticsMember{"consecutive", &AccessStatistics::consecutive},
+    StatisticsMember{"unaligned", &AccessStatistics::unaligned},
+};
+constexpr std::array size_members{
+    StatisticsMember{"write_sizes", &AccessStatistics::write_sizes},
+    StatisticsMember{"read_sizes", &AccessStatistics::read_sizes},
+};
+constexpr std::array time_members{
+    StatisticsMember{"metadata_s", &AccessStatistics::metadata_s},
+    StatisticsMember{"data_s", &AccessStatistics::data_s},
+    StatisticsMember{"sync_s", &AccessStatistics::sync_s},
+    StatisticsMember{"verify_s", &AccessStatistics::verify_s},
+    StatisticsMember{"exchange_s", &AccessStatistics::exchange_s},
+    StatisticsMember{"copy_s", &AccessStatistics::copy_s},
+    StatisticsMember{"wait_s", &AccessStatistics::wait_s},
+};
+// Of which only the largest counts.
+constexpr std::array most_members{
+    StatisticsMember{"memory_bytes", &AccessStatistics::memory_bytes},
+    StatisticsMember{"stripes", &AccessStatistics::stripes},
+};
+
 }  // namespace
 
 void AccessStatistics::add_write(std::int64_t bytes) {
@@ -34,79 +68,39 @@ void AccessStatistics::add_read(std::int64_t bytes) {
 }
 
 AccessStatistics& AccessStatistics::operator+=(const AccessStatistics& other) {
-  files += other.files;
-  writes += other.writes;
-  reads += other.reads;
-  bytes_written += other.bytes_written;
-  bytes_read += other.bytes_read;
-  sequential += other.sequential;
-  consecutive += other.consecutive;
-  unaligned += other.unaligned;
-  for (std::size_t bin = 0; bin < bins; ++bin) {
-    write_sizes[bin] += other.write_sizes[bin];
-    read_sizes[bin] += other.read_sizes[bin];
-  }
-  metadata_s += other.metadata_s;
-  data_s += other.data_s;
-  sync_s += other.sync_s;
-  exchange_s += other.exchange_s;
-  copy_s += other.copy_s;
-  wait_s += other.wait_s;
-  verify_s += other.verify_s;
-  memory_bytes = std::max(memory_bytes, other.memory_bytes);
-  stripes = std::max(stripes, other.stripes);
+  for (const auto& count : count_members) this->*count.value += other.*count.value;
+  for (const auto& size : size_members)
+    for (std::size_t bin = 0; bin < bins; ++bin) (this->*size.value)[bin] += (other.*size.value)[bin];
+  for (const auto& time : time_members) this->*time.value += other.*time.value;
+  for (const auto& largest : most_members) this->*largest.value = std::max(this->*largest.value, other.*largest.value);
   if (chosen.empty()) chosen = other.chosen;
   if (chosen_because.empty()) chosen_because = other.chosen_because;
   return *this;
 }
 
 AccessStatistics total(const comm::Communicator& comm, const AccessStatistics& own) {
-  std::vector<std::int64_t> counts{own.files,      own.writes,     own.reads,       own.bytes_written,
-                                   own.bytes_read, own.sequential, own.consecutive, own.unaligned};
-  counts.insert(counts.end(), own.write_sizes.begin(), own.write_sizes.end());
-  counts.insert(counts.end(), own.read_sizes.begin(), own.read_sizes.end());
-  comm.sum(std::span(counts));
+  std::vector<std::int64_t> sums;
+  for (const auto& count : count_members) sums.push_back(own.*count.value);
+  for (const auto& size : size_members) sums.insert(sums.end(), (own.*size.value).begin(), (own.*size.value).end());
+  comm.sum(std::span(sums));
   AccessStatistics all;
-  auto next = counts.begin();
-  for (auto* count : {&all.files, &all.writes, &all.reads, &all.bytes_written, &all.bytes_read, &all.sequential,
-                      &all.consecutive, &all.unaligned})
-    *count = *next++;
-  for (auto& count : all.write_sizes) count = *next++;
-  for (auto& count : all.read_sizes) count = *next++;
-  all.metadata_s = comm.max(own.metadata_s);
-  all.data_s = comm.max(own.data_s);
-  all.sync_s = comm.max(own.sync_s);
-  all.exchange_s = comm.max(own.exchange_s);
-  all.copy_s = comm.max(own.copy_s);
-  all.wait_s = comm.max(own.wait_s);
-  all.memory_bytes = comm.max(own.memory_bytes);
-  all.stripes = comm.max(own.stripes);
+  auto next = sums.begin();
+  for (const auto& count : count_members) all.*count.value = *next++;
+  for (const auto& size : size_members)
+    for (auto& in_bin : all.*size.value) in_bin = *next++;
+  for (const auto& time : time_members) all.*time.value = comm.max(own.*time.value);
+  for (const auto& largest : most_members) all.*largest.value = comm.max(own.*largest.value);
   all.chosen = own.chosen;
   all.chosen_because = own.chosen_because;
-  all.verify_s = comm.max(own.verify_s);
   return all;
 }
 
 nlohmann::json to_json(const AccessStatistics& statistics) {
-  nlohmann::json json{{"files", statistics.files},
-                      {"writes", statistics.writes},
-                      {"reads", statistics.reads},
-                      {"bytes_written", statistics.bytes_written},
-                      {"bytes_read", statistics.bytes_read},
-                      {"sequential", statistics.sequential},
-                      {"consecutive", statistics.consecutive},
-                      {"unaligned", statistics.unaligned},
-                      {"write_sizes", bins_as_json(statistics.write_sizes)},
-                      {"read_sizes", bins_as_json(statistics.read_sizes)},
-                      {"metadata_s", statistics.metadata_s},
-                      {"data_s", statistics.data_s},
-                      {"sync_s", statistics.sync_s},
-                      {"exchange_s", statistics.exchange_s},
-                      {"copy_s", statistics.copy_s},
-                      {"wait_s", statistics.wait_s},
-                      {"memory_bytes", statistics.memory_bytes},
-                      {"stripes", statistics.stripes},
-                      {"verify_s", statistics.verify_s}};
+  nlohmann::json json;
+  for (const auto& count : count_members) json[count.name] = statistics.*count.value;
+  for (const auto& size : size_members) json[size.name] = bins_as_json(statistics.*size.value);
+  for (const auto& time : time_members) json[time.name] = statistics.*time.value;
+  for (const auto& largest : most_members) json[largest.name] = statistics.*largest.value;
   if (!statistics.chosen.empty()) json["chosen"] = statistics.chosen;
   if (!statistics.chosen_because.empty()) json["chosen_because"] = statistics.chosen_because;
   return json;
