@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "io/text/json_text.hpp"
+#include "io/text/names_and_units.hpp"
 #include "sidestream/core/error.hpp"
 
 namespace sidestream::io {
@@ -57,23 +58,6 @@ std::vector<FileSpecies> species_from(const json& list, const std::vector<mesh::
   }
   if (all.size() > 1 && !has(species_column)) throw std::invalid_argument("nothing tells species from each other");
   return all;
-}
-
-json names_and_units(const auto& entries) {
-  json list = json::array();
-  for (const auto& entry : entries) list.push_back({entry.name, entry.unit});
-  return list;
-}
-
-template <typename Entry>
-std::vector<Entry> named(const json& list) {
-  std::vector<Entry> entries;
-  for (const json& entry : list) {
-    entries.emplace_back();
-    entries.back().name = entry.at(0).get<std::string>();
-    entries.back().unit = entry.at(1).get<std::string>();
-  }
-  return entries;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "io/content/file_content.hpp"
+#include "io/text/names_and_units.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/format.hpp"
@@ -40,12 +41,6 @@ std::string from_hexadecimal(const std::string& text) {
   for (std::size_t at = 0; at + 1 < text.size(); at += 2)
     bytes += static_cast<char>(std::stoi(text.substr(at, 2), nullptr, 16));
   return bytes;
-}
-
-json names_and_units(const auto& all) {
-  json list = json::array();
-  for (const auto& one : all) list.push_back({one.name, one.unit});
-  return list;
 }
 
 template <typename F>
@@ -178,7 +173,7 @@ StagedHead head_from(const std::string& bytes) {
     state.geometry.domain = mesh::domain_of({cells.at(0), cells.at(1), cells.at(2)});
     head.at("length").get_to(state.geometry.length);
     head.at("periodic").get_to(state.geometry.periodic);
-    for (const json& field : head.at("fields")) all.fields.push_back({field.at(0), field.at(1)});
+    all.fields = named<mesh::Quantity>(head.at("fields"));
     const auto& rest = head.at("rest").get_binary();
     all.rest.assign(rest.begin(), rest.end());
     head.at("levels").get_to(all.levels);
@@ -187,8 +182,7 @@ StagedHead head_from(const std::string& bytes) {
     const json& particles = head.at("particles");
     particles.at("species").get_to(all.species);
     particles.at("mass").get_to(all.no_particles.mass);
-    for (const json& attribute : particles.at("attributes"))
-      all.no_particles.attributes.push_back({attribute.at(0), attribute.at(1), {}});
+    all.no_particles.attributes = named<mesh::ParticleAttribute>(particles.at("attributes"));
     return all;
   });
 }
