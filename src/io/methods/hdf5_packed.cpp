@@ -14,22 +14,15 @@ namespace sidestream::io {
 
 namespace {
 
-class PackedHdf5 {
+class PackedHdf5 : public ParallelHdf5Write {
  public:
   PackedHdf5(const ArrayWrite& work, std::span<const std::size_t> calls, bool is_collective)
-      : work_(work), calls_(calls), is_collective_(is_collective), transfer_(transfer_properties(is_collective)) {}
+      : ParallelHdf5Write(work, is_collective), calls_(calls), is_collective_(is_collective) {}
 
   AccessStatistics operator()(const ParallelAccess& access) {
-    core::Stopwatch watch;
-    FileHandle file = access.open();
-    statistics_.files = 1;
-    statistics_.metadata_s += watch.seconds();
-    for (std::size_t g = 0; g < work_.groups.size(); ++g) write_group(file, work_.groups[g], calls_[g]);
-    watch.restart();
-    failure_.keep([&] { file.close("H5Fclose"); });
-    statistics_.metadata_s += watch.seconds();
-    failure_.rethrow();
-    return statistics_;
+    return write_file(access, [&](hid_t file) {
+      for (std::size_t g = 0; g < work_.groups.size(); ++g) write_group(file, work_.groups[g], calls_[g]);
+    });
   }
 
  private:
@@ -64,13 +57,9 @@ class PackedHdf5 {
     if (is_collective_) require_collective(transfer_, array.name);
   }
 
-  const ArrayWrite& work_;
   std::span<const std::size_t> calls_;
   bool is_collective_;
-  PropertiesHandle transfer_;
   std::vector<std::byte> buffer_;
-  FirstFailure failure_;
-  AccessStatistics statistics_;
 };
 
 // How often this rank writes to an array of each group; where calls are collective all ranks do as often.

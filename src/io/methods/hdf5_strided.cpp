@@ -55,24 +55,17 @@ Part all_rows(const ArrayGroup& group) {
   return part;
 }
 
-class StridedHdf5 {
+class StridedHdf5 : public ParallelHdf5Write {
  public:
-  explicit StridedHdf5(const ArrayWrite& work) : work_(work), transfer_(transfer_properties(true)) {}
+  explicit StridedHdf5(const ArrayWrite& work) : ParallelHdf5Write(work, true) {}
 
   AccessStatistics operator()(const ParallelAccess& access, std::span<const std::size_t> groups) {
-    core::Stopwatch watch;
-    FileHandle file = access.open();
-    statistics_.files = 1;
-    statistics_.metadata_s += watch.seconds();
-    for (const std::size_t g : groups) {
-      const ArrayGroup& group = work_.groups[g];
-      for (std::size_t a = 0; a < group.arrays.size(); ++a) failure_.keep([&] { write_array(file, group, a); });
-    }
-    watch.restart();
-    failure_.keep([&] { file.close("H5Fclose"); });
-    statistics_.metadata_s += watch.seconds();
-    failure_.rethrow();
-    return statistics_;
+    return write_file(access, [&](hid_t file) {
+      for (const std::size_t g : groups) {
+        const ArrayGroup& group = work_.groups[g];
+        for (std::size_t a = 0; a < group.arrays.size(); ++a) failure_.keep([&] { write_array(file, group, a); });
+      }
+    });
   }
 
  private:
@@ -94,11 +87,6 @@ class StridedHdf5 {
     if (part.count > 0) statistics_.add_write(part.count * array.row_bytes());
     require_collective(transfer_, array.name);
   }
-
-  const ArrayWrite& work_;
-  PropertiesHandle transfer_;
-  FirstFailure failure_;
-  AccessStatistics statistics_;
 };
 
 AccessStatistics write_strided(const ArrayWrite& work) {

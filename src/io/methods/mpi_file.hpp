@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "io/disk/stripes.hpp"
+#include "io/methods/rows.hpp"
 #include "sidestream/comm/communicator.hpp"
 #include "sidestream/io/array_file.hpp"
 
@@ -67,5 +68,18 @@ class MpiFile {
   MPI_File file_ = MPI_FILE_NULL;
   AccessStatistics statistics_;
 };
+
+/// Opens the file, calls `write(file, failure, statistics)`, which keeps what goes wrong on its rank, and closes it.
+/// Collective; afterwards throws the rank's first failure.
+template <typename Write>
+AccessStatistics write_by_mpi(const ArrayWrite& work, Write write) {
+  MpiFile file(work);
+  FirstFailure failure;
+  AccessStatistics statistics;
+  write(file, failure, statistics);
+  failure.keep([&] { file.close(); });
+  failure.rethrow();
+  return statistics += file.statistics();
+}
 
 }  // namespace sidestream::io

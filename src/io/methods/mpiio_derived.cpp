@@ -137,18 +137,14 @@ WriteMethod mpiio_derived_method() {
       "is packed",
       {Container::hdf5, Container::netcdf, Container::raw},
       [](const ArrayWrite& work) {
-        MpiFile file(work);
-        FirstFailure failure;
-        AccessStatistics statistics;
-        for (std::size_t g = 0; g < work.groups.size(); ++g) {
-          if (is_in_place(work, work.groups[g]))
-            write_in_place(work, g, file, failure);
-          else
-            write_combined(work, g, file, failure, statistics);
-        }
-        failure.keep([&] { file.close(); });
-        failure.rethrow();
-        return statistics += file.statistics();
+        return write_by_mpi(work, [&](MpiFile& file, FirstFailure& failure, AccessStatistics& statistics) {
+          for (std::size_t g = 0; g < work.groups.size(); ++g) {
+            if (is_in_place(work, work.groups[g]))
+              write_in_place(work, g, file, failure);
+            else
+              write_combined(work, g, file, failure, statistics);
+          }
+        });
       },
       true};
 }

@@ -13,32 +13,28 @@ namespace sidestream::io {
 namespace {
 
 AccessStatistics write_independently(const ArrayWrite& work) {
-  MpiFile file(work);
-  AccessStatistics statistics;
-  FirstFailure failure;
-  failure.keep([&] {
-    std::vector<std::byte> buffer;
-    for (std::size_t g = 0; g < work.groups.size(); ++g) {
-      const ArrayGroup& group = work.groups[g];
-      for (std::size_t a = 0; a < group.arrays.size(); ++a) {
-        const core::Stopwatch watch;
-        const std::int64_t row_bytes = group.arrays[a].row_bytes();
-        buffer.resize(static_cast<std::size_t>(own_rows(group) * row_bytes));
-        pack_array(group, a, buffer);
-        statistics.copy_s += watch.seconds();
-        const std::byte* data = buffer.data();
-        for (const Piece& piece : pieces_of(group))
-          for_each_chunk(work.offsets[g][a] + piece.first * row_bytes, piece.count * row_bytes,
-                         [&](std::int64_t offset, int bytes) {
-                           file.write_at(offset, data, bytes, MPI_BYTE, bytes);
-                           data += bytes;
-                         });
+  return write_by_mpi(work, [&](MpiFile& file, FirstFailure& failure, AccessStatistics& statistics) {
+    failure.keep([&] {
+      std::vector<std::byte> buffer;
+      for (std::size_t g = 0; g < work.groups.size(); ++g) {
+        const ArrayGroup& group = work.groups[g];
+        for (std::size_t a = 0; a < group.arrays.size(); ++a) {
+          const core::Stopwatch watch;
+          const std::int64_t row_bytes = group.arrays[a].row_bytes();
+          buffer.resize(static_cast<std::size_t>(own_rows(group) * row_bytes));
+          pack_array(group, a, buffer);
+          statistics.copy_s += watch.seconds();
+          const std::byte* data = buffer.data();
+          for (const Piece& piece : pieces_of(group))
+            for_each_chunk(work.offsets[g][a] + piece.first * row_bytes, piece.count * row_bytes,
+                           [&](std::int64_t offset, int bytes) {
+                             file.write_at(offset, data, bytes, MPI_BYTE, bytes);
+                             data += bytes;
+                           });
+        }
       }
-    }
+    });
   });
-  failure.keep([&] { file.close(); });
-  failure.rethrow();
-  return statistics += file.statistics();
 }
 
 // A group in one collective call: packed in the order of the file.
@@ -115,13 +111,9 @@ WriteMethod mpiio_collective_method() {
           "MPI-IO at known places, all arrays of a group in one collective call",
           {Container::hdf5, Container::netcdf, Container::raw},
           [](const ArrayWrite& work) {
-            MpiFile file(work);
-            FirstFailure failure;
-            AccessStatistics statistics;
-            for (std::size_t g = 0; g < work.groups.size(); ++g) write_combined(work, g, file, failure, statistics);
-            failure.keep([&] { file.close(); });
-            failure.rethrow();
-            return statistics += file.statistics();
+            return write_by_mpi(work, [&](MpiFile& file, FirstFailure& failure, AccessStatistics& statistics) {
+              for (std::size_t g = 0; g < work.groups.size(); ++g) write_combined(work, g, file, failure, statistics);
+            });
           },
           true};
 }

@@ -36,6 +36,9 @@ FileHandle ParallelAccess::open() const {
   return FileHandle(H5Fopen(path_.c_str(), H5F_ACC_RDWR, access), "H5Fopen");
 }
 
+ParallelHdf5Write::ParallelHdf5Write(const ArrayWrite& work, bool is_collective)
+    : work_(work), transfer_(transfer_properties(is_collective)) {}
+
 PropertiesHandle transfer_properties(bool is_collective) {
   PropertiesHandle transfer(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
   check_hdf5(H5Pset_dxpl_mpio(transfer, is_collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT),

@@ -6,6 +6,7 @@
 #include "io/methods/mpi_file.hpp"
 #include "io/methods/rows.hpp"
 #include "sidestream/comm/communicator.hpp"
+#include "sidestream/core/timer.hpp"
 #include "sidestream/io/array_file.hpp"
 
 namespace sidestream::io {
@@ -26,6 +27,33 @@ class ParallelAccess {
   std::string path_;
   comm::Communicator plain_;
   MpiInfo info_;
+};
+
+/// What the ways of writing by parallel HDF5 share: how cells travel, the first failure of this rank, and statistics.
+class ParallelHdf5Write {
+ public:
+  ParallelHdf5Write(const ArrayWrite& work, bool is_collective);
+
+ protected:
+  /// Opens the file, calls `write(file)`, and closes it. Collective; throws the rank's first failure afterwards.
+  template <typename Write>
+  AccessStatistics write_file(const ParallelAccess& access, Write write) {
+    core::Stopwatch watch;
+    FileHandle file = access.open();
+    statistics_.files = 1;
+    statistics_.metadata_s += watch.seconds();
+    write(file);
+    watch.restart();
+    failure_.keep([&] { file.close("H5Fclose"); });
+    statistics_.metadata_s += watch.seconds();
+    failure_.rethrow();
+    return statistics_;
+  }
+
+  const ArrayWrite& work_;
+  PropertiesHandle transfer_;
+  FirstFailure failure_;
+  AccessStatistics statistics_;
 };
 
 /// Properties of independent or collective transfers.
