@@ -55,8 +55,7 @@ class Turbulence final : public Simulation {
       : config_(config),
         comm_(comm),
         landings_(landings.times, config.end),
-        hierarchy_(mesh::Forest(config.mesh.extent(), config.mesh.block, {true, true, true}), config.geometry(),
-                   comm.size()),
+        hierarchy_(mesh::Forest(config.mesh.extent(), config.mesh.block), config.geometry(), comm.size()),
         flow_(comm, config.grid(), config.flow(), bill),
         views_(comm, flow_, config_.scalars, hierarchy_.layout(0)) {
     if (config_.tracers.empty()) return;
