@@ -1,7 +1,12 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <complex>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sidestream/core/for_each.hpp"
@@ -69,6 +74,32 @@ std::vector<T> gathered(const comm::Communicator& comm, const Field<T>& field, i
 template <typename T>
 bool have_equal_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+template <typename T>
+bool have_same_memory(const Field<T>& a, const Field<T>& b) {
+  return std::ranges::equal(std::as_bytes(a.all()), std::as_bytes(b.all()));
+}
+
+// Noise in several components, all of them different.
+inline Field<double> components_of_noise(const Layout& layout, int rank, int components, std::int32_t ghost) {
+  Field<double> field(layout, rank, components, ghost);
+  for (int b = 0; b < field.blocks(); ++b)
+    core::for_each_cell(field.box(b), [&, view = field.view(b)](int k, int j, int i) {
+      for (int c = 0; c < components; ++c) view(c, k, j, i) = noise(layout.domain(), {i, j, k}) * (c + 0.1);
+    });
+  return field;
+}
+
+// What a transform makes of a field, and what the one back makes of that.
+struct ThereAndBack {
+  Field<std::complex<double>> modes;
+  Field<double> back;
+};
+
+inline void expect_same(const ThereAndBack& a, const ThereAndBack& b, const std::string& what = "") {
+  EXPECT_TRUE(have_same_memory(a.modes, b.modes)) << what;
+  EXPECT_TRUE(have_same_memory(a.back, b.back)) << what;
 }
 
 }  // namespace sidestream::fft

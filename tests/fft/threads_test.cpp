@@ -26,33 +26,20 @@ class Threads : public testing::TestWithParam<Hands> {
   static constexpr Int3 cells{12, 10, 19};
   static constexpr int components = 3;
 
-  struct Result {
-    Field<Complex> modes;
-    Field<double> back;
-  };
-
   FftOptions threaded(FftOptions options) const {
     options.threads = GetParam().threads;
     options.thread_mode = GetParam().mode;
     options.depth = GetParam().depth;
     return options;
   }
-  Field<double> noise_of_all(const Layout& layout, std::int32_t ghost) const {
-    Field<double> field(layout, comm.rank(), components, ghost);
-    for (int b = 0; b < field.blocks(); ++b)
-      core::for_each_cell(field.box(b), [&, view = field.view(b)](int k, int j, int i) {
-        for (int c = 0; c < components; ++c) view(c, k, j, i) = noise(mesh::domain_of(cells), {i, j, k}) * (c + 0.1);
-      });
-    return field;
-  }
   // What `repeats` transforms there and back leave; all leave the same.
-  Result there_and_back(const Layout& layout, FftOptions options, int repeats) const {
+  ThereAndBack there_and_back(const Layout& layout, FftOptions options, int repeats) const {
     options.components = components;
     const FftPlan<double> plan(comm, layout, options);
-    const Field<double> field = noise_of_all(layout, options.ghost);
+    const Field<double> field = components_of_noise(layout, comm.rank(), components, options.ghost);
     Field<Complex> lost(plan.spectral(), comm.rank(), components);
-    Result result{Field<Complex>(plan.spectral(), comm.rank(), components),
-                  Field<double>(layout, comm.rank(), components, options.ghost)};
+    ThereAndBack result{Field<Complex>(plan.spectral(), comm.rank(), components),
+                        Field<double>(layout, comm.rank(), components, options.ghost)};
     for (int repeat = 0; repeat < repeats; ++repeat) {
       std::ranges::fill(result.modes.all(), Complex{});
       plan.forward(field, result.modes);
@@ -61,15 +48,9 @@ class Threads : public testing::TestWithParam<Hands> {
     }
     return result;
   }
-  template <typename T>
-  static bool have_same_memory(const Field<T>& a, const Field<T>& b) {
-    return std::ranges::equal(std::as_bytes(a.all()), std::as_bytes(b.all()));
-  }
   // The first transform of some modes is done by one thread.
   void expect_the_bits_of_one(const Layout& layout, const FftOptions& options, const std::string& what = "") const {
-    const Result expected = there_and_back(layout, options, 1), actual = there_and_back(layout, threaded(options), 4);
-    EXPECT_TRUE(have_same_memory(expected.modes, actual.modes)) << what;
-    EXPECT_TRUE(have_same_memory(expected.back, actual.back)) << what;
+    expect_same(there_and_back(layout, options, 1), there_and_back(layout, threaded(options), 4), what);
   }
 
   const comm::Communicator comm{MPI_COMM_WORLD};
