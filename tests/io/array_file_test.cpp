@@ -267,120 +267,110 @@ TEST(ArrayFile, AMethodIsFoundByNameAndMustSuitTheFile) {
   EXPECT_THROW(io::write_method("pnetcdf-blocking", Container::hdf5), core::Error);
 }
 
-TEST(CommitRecord, AnyFlippedByteOutsideTheArraysIsFound) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
-  const TemporaryFolder folder(comm);
-  const Sample sample = sample_of(comm, 2, 2, 1, 4);
-  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+class CommitRecord : public testing::Test {
+ protected:
+  enum class Verdict { whole, without_record, damaged };
+
+  // The bytes of the sample's file, on the first rank.
+  std::string written() const {
+    io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+    return comm.rank() == 0 ? content_of(folder / "file") : "";
+  }
+  std::string written_with_record_inside() {
+    sample.with_record_inside();
+    return written();
+  }
+  Verdict verdict_of(const std::string& bytes) const {
+    overwrite(folder / "other", bytes);
+    try {
+      return io::check_commit_record(folder / "other") ? Verdict::whole : Verdict::without_record;
+    } catch (const core::Error&) {
+      return Verdict::damaged;
+    }
+  }
+  static std::string flipped(std::string bytes, std::size_t at) {
+    bytes[at] = static_cast<char>(bytes[at] ^ 16);
+    return bytes;
+  }
+  static std::string with_number(std::string bytes, std::size_t at, std::int64_t number) {
+    std::memcpy(bytes.data() + at, &number, sizeof number);
+    return bytes;
+  }
+
+  static constexpr std::size_t place = 8192;  // of one inside
+  const comm::Communicator comm{MPI_COMM_WORLD};
+  const TemporaryFolder folder{comm};
+  Sample sample = sample_of(comm, 2, 2, 1, 4);
+};
+
+TEST_F(CommitRecord, AnyFlippedByteOutsideTheArraysIsFound) {
+  const std::string whole = written();
   if (comm.rank() != 0) return;
-  const std::string whole = content_of(folder / "file");
   const auto first = static_cast<std::size_t>(sample.offsets->front());
-  const std::size_t last = first + 2 * sample.group.bytes(0).size();
-  ASSERT_TRUE(io::check_commit_record(folder / "file"));
+  const std::size_t last = first + 2 * sample.group.bytes(0).size(), mark = whole.size() - 16;
+  ASSERT_EQ(verdict_of(whole), Verdict::whole);
 
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    std::string damaged = whole;
-    damaged[i] = static_cast<char>(damaged[i] ^ 16);
-    overwrite(folder / "damaged", damaged);
-    const bool is_in_mark = i + 16 >= whole.size();
-    if (i >= first && i < last)
-      EXPECT_TRUE(io::check_commit_record(folder / "damaged")) << i;
-    else if (is_in_mark)
-      EXPECT_FALSE(io::check_commit_record(folder / "damaged")) << i;
-    else
-      EXPECT_THROW(io::check_commit_record(folder / "damaged"), core::Error) << i;
+    const bool is_in_arrays = i >= first && i < last;
+    EXPECT_EQ(verdict_of(flipped(whole, i)), is_in_arrays ? Verdict::whole
+                                             : i >= mark  ? Verdict::without_record
+                                                          : Verdict::damaged)
+        << i;
   }
 }
 
-TEST(CommitRecord, AnyFlippedByteOutsideTheArraysIsFoundWhereTheRecordIsInside) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
-  const TemporaryFolder folder(comm);
-  const Sample sample = sample_of(comm, 2, 2, 1, 4).with_record_inside();
-  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+TEST_F(CommitRecord, AnyFlippedByteOutsideTheArraysIsFoundWhereTheRecordIsInside) {
+  const std::string whole = written_with_record_inside();
   if (comm.rank() != 0) return;
-  const std::string whole = content_of(folder / "file");
   const auto first = static_cast<std::size_t>(sample.offsets->front());
-  constexpr std::size_t place = 8192, mark = 16, table = 32;
-  ASSERT_TRUE(io::check_commit_record(folder / "file"));
+  constexpr std::size_t mark = 16, table = 32;
+  ASSERT_EQ(verdict_of(whole), Verdict::whole);
 
   for (std::size_t i = 0; i < whole.size(); i += i < table || i >= place - table ? 1 : 64) {
-    std::string damaged = whole;
-    damaged[i] = static_cast<char>(damaged[i] ^ 16);
-    overwrite(folder / "damaged", damaged);
-    if (i >= first)
-      EXPECT_TRUE(io::check_commit_record(folder / "damaged")) << i;
-    else if (i >= place && i < place + mark)
-      EXPECT_FALSE(io::check_commit_record(folder / "damaged")) << i;
-    else
-      EXPECT_THROW(io::check_commit_record(folder / "damaged"), core::Error) << i;
+    const bool is_in_mark = i >= place && i < place + mark;
+    EXPECT_EQ(verdict_of(flipped(whole, i)), i >= first   ? Verdict::whole
+                                             : is_in_mark ? Verdict::without_record
+                                                          : Verdict::damaged)
+        << i;
   }
 }
 
-TEST(CommitRecord, AFileCutOrContinuedBehindARecordInsideIsDamaged) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
-  const TemporaryFolder folder(comm);
-  const Sample sample = sample_of(comm, 2, 2, 1, 4).with_record_inside();
-  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+TEST_F(CommitRecord, AFileCutOrContinuedBehindARecordInsideIsDamaged) {
+  const std::string whole = written_with_record_inside();
   if (comm.rank() != 0) return;
-  const std::string whole = content_of(folder / "file");
-  constexpr std::size_t place = 8192, head = 24;
+  constexpr std::size_t head = 24;
 
-  for (std::size_t length = place - 8; length <= whole.size() + 1; ++length) {
-    if (length == whole.size()) continue;
-    overwrite(folder / "other", length < whole.size() ? whole.substr(0, length) : whole + " ");
-    if (length < place + head)
-      EXPECT_FALSE(io::check_commit_record(folder / "other")) << length;
-    else
-      EXPECT_THROW(io::check_commit_record(folder / "other"), core::Error) << length;
-  }
+  for (std::size_t length = place - 8; length < whole.size(); ++length)
+    EXPECT_EQ(verdict_of(whole.substr(0, length)), length < place + head ? Verdict::without_record : Verdict::damaged)
+        << length;
+  EXPECT_EQ(verdict_of(whole + " "), Verdict::damaged);
 }
 
-TEST(CommitRecord, AFileCutAnywhereHasNone) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
-  const TemporaryFolder folder(comm);
-  const Sample sample = sample_of(comm, 2, 2, 1, 4);
-  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+TEST_F(CommitRecord, AFileCutAnywhereHasNone) {
+  const std::string whole = written();
   if (comm.rank() != 0) return;
-  const std::string whole = content_of(folder / "file");
 
-  for (std::size_t length = 0; length < whole.size(); ++length) {
-    overwrite(folder / "cut", whole.substr(0, length));
-    EXPECT_FALSE(io::check_commit_record(folder / "cut")) << length;
-  }
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_EQ(verdict_of(whole.substr(0, length)), Verdict::without_record) << length;
 }
 
-TEST(CommitRecord, AbsurdNumbersOfOneInsideAreDamage) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
-  const TemporaryFolder folder(comm);
-  const Sample sample = sample_of(comm, 2, 2, 1, 4).with_record_inside();
-  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+TEST_F(CommitRecord, AbsurdNumbersOfOneInsideAreDamage) {
+  const std::string whole = written_with_record_inside();
   if (comm.rank() != 0) return;
-  const std::string whole = content_of(folder / "file");
 
-  for (std::size_t offset = 8192 + 16; offset < static_cast<std::size_t>(sample.offsets->front()); offset += 8)
-    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 62, std::int64_t{-1} << 63}) {
-      std::string damaged = whole;
-      std::memcpy(damaged.data() + offset, &value, sizeof value);
-      overwrite(folder / "damaged", damaged);
-      EXPECT_THROW(io::check_commit_record(folder / "damaged"), core::Error) << offset << " " << value;
-    }
+  for (std::size_t offset = place + 16; offset < static_cast<std::size_t>(sample.offsets->front()); offset += 8)
+    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 62, std::int64_t{-1} << 63})
+      EXPECT_EQ(verdict_of(with_number(whole, offset, value)), Verdict::damaged) << offset << " " << value;
 }
 
-TEST(CommitRecord, AbsurdNumbersInItAreDamage) {
-  const comm::Communicator comm(MPI_COMM_WORLD);
-  const TemporaryFolder folder(comm);
-  const Sample sample = sample_of(comm, 2, 2, 1, 4);
-  io::write_array_file(comm, folder / "file", sample.file, by("engine"));
+TEST_F(CommitRecord, AbsurdNumbersInItAreDamage) {
+  const std::string whole = written();
   if (comm.rank() != 0) return;
-  const std::string whole = content_of(folder / "file");
 
   for (std::size_t number = 1; number <= 6; ++number)
-    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 62, std::int64_t{-1} << 62}) {
-      std::string damaged = whole;
-      std::memcpy(damaged.data() + damaged.size() - 16 - 8 * number, &value, sizeof value);
-      overwrite(folder / "damaged", damaged);
-      EXPECT_THROW(io::check_commit_record(folder / "damaged"), core::Error) << number << " " << value;
-    }
+    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 62, std::int64_t{-1} << 62})
+      EXPECT_EQ(verdict_of(with_number(whole, whole.size() - 16 - 8 * number, value)), Verdict::damaged)
+          << number << " " << value;
 }
 
 }  // namespace sidestream::test
