@@ -4,6 +4,7 @@
 
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/mesh/field.hpp"
+#include "support/world.hpp"
 
 namespace sidestream::amr {
 namespace {
@@ -11,11 +12,7 @@ namespace {
 using mesh::Forest;
 using mesh::Hierarchy;
 using mesh::Int3;
-
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
+using test::world;
 
 /// 1 but for the 4^3 cells of level 0 from (12, 12, 12) on, of which those of all levels have ten.
 double with_a_lump(Int3 cell, int level) {

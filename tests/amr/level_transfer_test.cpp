@@ -7,6 +7,7 @@
 
 #include "sidestream/core/for_each.hpp"
 #include "support/forests.hpp"
+#include "support/world.hpp"
 
 namespace sidestream::amr {
 namespace {
@@ -14,11 +15,7 @@ namespace {
 using mesh::Field;
 using mesh::Hierarchy;
 using mesh::Int3;
-
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
+using test::world;
 
 Hierarchy hierarchy_of(const mesh::Forest& forest, int ranks) {
   return {forest, {mesh::domain_of(forest.cells()), {1.0, 1.0, 1.0}, forest.periodic()}, ranks};

@@ -11,6 +11,7 @@
 
 #include "analysis/particle_sets.hpp"
 #include "sidestream/core/error.hpp"
+#include "support/world.hpp"
 
 namespace sidestream {
 namespace {
@@ -21,11 +22,7 @@ using test::Points;
 using test::Position;
 using test::RefinedMesh;
 using test::uniform_mesh;
-
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
+using test::world;
 
 mesh::Particles dealt(const RefinedMesh& mesh, const Points& points, std::uint64_t seed = 0) {
   return test::particles_at(points, test::places_of(mesh, points, world().rank(), seed));

@@ -11,6 +11,7 @@
 #include "analysis/run.hpp"
 #include "sidestream/analysis/friends_of_friends.hpp"
 #include "sidestream/core/error.hpp"
+#include "support/world.hpp"
 
 namespace sidestream {
 namespace {
@@ -18,11 +19,7 @@ namespace {
 using analysis::Halo;
 using test::Points;
 using test::RefinedMesh;
-
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
+using test::world;
 
 constexpr double particle_mass = 3e9, scale_factor = 0.5;
 

@@ -9,6 +9,7 @@
 
 #include "analysis/flood_fill.hpp"
 #include "analysis/refined_mesh.hpp"
+#include "analysis/world_and_self.hpp"
 #include "sidestream/analysis/halos.hpp"
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/units.hpp"
@@ -55,12 +56,8 @@ mesh::Particles dealt(const mesh::Particles& all, int rank, int ranks) {
   return mine;
 }
 
-class World {
+class World : public test::WorldAndSelf {
  public:
-  World() : world_(MPI_COMM_WORLD), self_(MPI_COMM_SELF) {}
-  const comm::Communicator& operator*() const { return world_; }
-  int size() const { return world_.size(); }
-
   std::vector<Halo> together(const RefinedMesh& mesh, const Universe& universe, const HaloCriteria& criteria) const {
     return world_.broadcast(find(world_, mesh, universe, criteria));
   }
@@ -87,8 +84,6 @@ class World {
     const LeafField density = test::shared(test::leaves_of(mesh, comm.rank(), universe.density));
     return find_halos(comm, density, mesh.geometry, criteria, measures);
   }
-
-  comm::Communicator world_, self_;
 };
 
 RefinedMesh uniform_mesh(Int3 cells, mesh::Periodicity wrap, int ranks, std::uint64_t seed) {

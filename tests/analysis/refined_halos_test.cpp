@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "analysis/refined_mesh.hpp"
+#include "analysis/world_and_self.hpp"
 #include "sidestream/analysis/halos.hpp"
 #include "sidestream/analysis/merge_tree.hpp"
 
@@ -97,12 +98,8 @@ class LeafGraph {
   std::map<std::size_t, Group> groups_;
 };
 
-class World {
+class World : public test::WorldAndSelf {
  public:
-  World() : world_(MPI_COMM_WORLD), self_(MPI_COMM_SELF) {}
-  const comm::Communicator& operator*() const { return world_; }
-  int size() const { return world_.size(); }
-
   template <typename F>
   std::vector<Halo> together(const RefinedMesh& mesh, F value, const HaloCriteria& criteria) const {
     const LeafField field = test::shared(test::leaves_of(mesh, world_.rank(), value));
@@ -117,9 +114,6 @@ class World {
     geometry.domain = grid.domain();
     return find_halos(self_, grid.on(test::one_box(grid.cells, geometry.periodic), 0), geometry, criteria);
   }
-
- private:
-  comm::Communicator world_, self_;
 };
 
 void expect_near(const std::array<double, 3>& a, const std::array<double, 3>& b, double tolerance) {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "analysis/refined_mesh.hpp"
+#include "analysis/world_and_self.hpp"
 #include "sidestream/analysis/halos.hpp"
 
 namespace sidestream::analysis {
@@ -18,12 +19,8 @@ using Vector = std::array<double, 3>;
 
 constexpr mesh::Periodicity periodic{true, true, true};
 
-class World {
+class World : public test::WorldAndSelf {
  public:
-  World() : world_(MPI_COMM_WORLD), self_(MPI_COMM_SELF) {}
-  const comm::Communicator& operator*() const { return world_; }
-  int size() const { return world_.size(); }
-
   template <typename F>
   std::vector<Halo> together(const RefinedMesh& mesh, F density, const HaloCriteria& criteria,
                              std::vector<double> spheres) const {
@@ -44,7 +41,6 @@ class World {
     return find_halos(comm, test::shared(test::leaves_of(mesh, comm.rank(), density)), mesh.geometry, criteria,
                       measures);
   }
-  comm::Communicator world_, self_;
 };
 
 RefinedMesh uniform_mesh(int n, int ranks, std::uint64_t seed) {

@@ -9,6 +9,7 @@
 #include "sidestream/mesh/forest.hpp"
 #include "support/gas_run.hpp"
 #include "support/places.hpp"
+#include "support/world.hpp"
 
 namespace sidestream::test {
 namespace {
@@ -30,10 +31,7 @@ constexpr double noh_density = 0.02;  // relative; the fronts are two or three c
 constexpr double adiabat_of_cold_gas = 5e-3;  // relative error of p / rho^gamma at Mach 1000
 constexpr double sedov_peak = 2.3;            // of the shell mean on 32^3 cells; exact 6, PPM without flattening 2.9
 
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
+using test::world;
 
 /// Rows of numbers of a reference file; lines with # are comments.
 std::vector<std::vector<double>> read_table(const std::string& name) {

@@ -13,6 +13,7 @@
 #include "sidestream/solvers/refined_gas.hpp"
 #include "support/gas_run.hpp"
 #include "support/refined.hpp"
+#include "support/world.hpp"
 
 namespace sidestream::test {
 namespace {
@@ -38,10 +39,7 @@ constexpr double blast_l1 = 1e-3;           // density, over the whole cube: 3e-
 constexpr double blast_updates = 0.5;       // of those of the uniform mesh: 0.23 at t = 0.01, 0.52 at 0.03
 constexpr double conserved = 1e-12;         // relative
 
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
+using test::world;
 
 /// A configuration run to its end.
 std::unique_ptr<sims::Simulation> finished(const std::string& text) {

@@ -11,17 +11,14 @@
 #include "sims/problems/sedov_solution.hpp"
 #include "support/csv.hpp"
 #include "support/gas_run.hpp"
+#include "support/world.hpp"
 
 namespace sidestream::sims {
 namespace {
 
 using mesh::Int3;
+using test::world;
 using testing::HasSubstr;
-
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
 
 const GasProblemEntry& entry(const std::string& name) {
   for (const GasProblemEntry& problem : gas_problems())

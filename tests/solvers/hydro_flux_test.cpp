@@ -9,6 +9,7 @@
 #include "sidestream/mesh/hierarchy.hpp"
 #include "solvers/hydro/hydro_sweep.hpp"
 #include "support/gas_run.hpp"
+#include "support/world.hpp"
 
 namespace sidestream::test {
 namespace {
@@ -16,11 +17,7 @@ namespace {
 using namespace solvers;
 using mesh::Box;
 using mesh::Int3;
-
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
+using test::world;
 
 mesh::Field<double> copy_of(const mesh::Field<double>& field) {
   mesh::Field<double> copy(field.layout(), 0, field.components(), field.ghosts());

@@ -10,22 +10,15 @@
 #include "sidestream/solvers/gravity.hpp"
 #include "solvers/hydro_plain.hpp"
 #include "support/gas_run.hpp"
+#include "support/world.hpp"
 
 namespace sidestream::test {
 namespace {
 
 using namespace solvers;
 using mesh::Int3;
-
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
-
-const comm::Communicator& alone() {
-  static const comm::Communicator comm(MPI_COMM_SELF);
-  return comm;
-}
+using test::alone;
+using test::world;
 
 /// Waves, shear and jumps on the unit cube, with Mach numbers around one.
 Gas lively(double x, double y, double z) {

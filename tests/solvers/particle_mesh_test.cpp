@@ -12,6 +12,7 @@
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/gravity.hpp"
 #include "sidestream/solvers/momentum.hpp"
+#include "solvers/cloud_in_cell.hpp"
 #include "support/drift.hpp"
 
 namespace sidestream::solvers {
@@ -72,27 +73,6 @@ mesh::Particles scattered(const comm::Communicator& comm, const mesh::Layout& la
   return particles;
 }
 
-// The plain twin: the definition of cloud-in-cell weights, for the particles one by one.
-template <typename F>
-void for_each_weight(const std::array<double, 3>& position, F f) {
-  std::array<int, 3> first;
-  std::array<double, 3> fraction;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double s = position[axis] / geometry.cell_size(static_cast<int>(axis)) - 0.5;
-    first[axis] = static_cast<int>(std::floor(s));
-    fraction[axis] = s - std::floor(s);
-  }
-  for (int dz = 0; dz < 2; ++dz)
-    for (int dy = 0; dy < 2; ++dy)
-      for (int dx = 0; dx < 2; ++dx) {
-        const double weight = (dx ? fraction[0] : 1.0 - fraction[0]) * (dy ? fraction[1] : 1.0 - fraction[1]) *
-                              (dz ? fraction[2] : 1.0 - fraction[2]);
-        f(mesh::Int3{mesh::wrapped(first[0] + dx, domain.hi.x), mesh::wrapped(first[1] + dy, domain.hi.y),
-                     mesh::wrapped(first[2] + dz, domain.hi.z)},
-          weight);
-      }
-}
-
 // Any smooth vector field of the global cell.
 double acceleration_at(int axis, mesh::Int3 cell) {
   return std::sin(0.7 * cell.x + axis) + std::cos(1.1 * cell.y - 0.3 * axis) * std::sin(0.9 * cell.z);
@@ -124,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, ParticleMeshOn, testing::Values(Blocks::small,
 TEST_P(ParticleMeshOn, DepositIsCloudInCell) {
   std::map<std::int64_t, double> expected;
   for (std::int64_t id = 0; id < count; ++id)
-    for_each_weight(position_of(id), [&](mesh::Int3 cell, double weight) {
+    test::for_each_weight(geometry, position_of(id), [&](mesh::Int3 cell, double weight) {
       expected[mesh::linear_index(domain, cell)] += 3.5 * weight / geometry.cell_volume();
     });
 
@@ -195,8 +175,8 @@ TEST_P(ParticleMeshOn, KickInterpolatesWithTheSameWeights) {
   for (std::size_t n = 0; n < particles.size(); ++n)
     for (int axis = 0; axis < 3; ++axis) {
       double pull = 0.0;
-      for_each_weight(position_of(particles.id[n]),
-                      [&](mesh::Int3 cell, double weight) { pull += weight * acceleration_at(axis, cell); });
+      test::for_each_weight(geometry, position_of(particles.id[n]),
+                            [&](mesh::Int3 cell, double weight) { pull += weight * acceleration_at(axis, cell); });
       const auto a = static_cast<std::size_t>(axis);
       EXPECT_NEAR(particles.attributes[a].values[n], before.attributes[a].values[n] + 0.25 * pull, 1e-11);
       expected_largest = std::max(expected_largest, std::abs(particles.attributes[a].values[n]));

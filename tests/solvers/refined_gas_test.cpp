@@ -12,6 +12,7 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/solvers/boundary.hpp"
 #include "support/forests.hpp"
+#include "support/world.hpp"
 
 namespace sidestream::solvers {
 namespace {
@@ -20,15 +21,8 @@ using mesh::Box;
 using mesh::Field;
 using mesh::Hierarchy;
 using mesh::Int3;
-
-const comm::Communicator& world() {
-  static const comm::Communicator comm(MPI_COMM_WORLD);
-  return comm;
-}
-const comm::Communicator& alone() {
-  static const comm::Communicator comm(MPI_COMM_SELF);
-  return comm;
-}
+using test::alone;
+using test::world;
 
 struct Gas {
   double rho, u, v, w, p;

@@ -12,6 +12,7 @@
 #include "sidestream/core/random.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sidestream/solvers/momentum.hpp"
+#include "solvers/cloud_in_cell.hpp"
 #include "support/drift.hpp"
 #include "support/refined.hpp"
 
@@ -93,26 +94,6 @@ std::vector<Particles> between_steps(const comm::Communicator& comm, const Hiera
   return levels;
 }
 
-// The plain twin: the definition of cloud-in-cell weights, for the particles one by one.
-template <typename F>
-void for_each_weight(const mesh::Geometry& geometry, const Position& position, F f) {
-  std::array<int, 3> first;
-  std::array<double, 3> fraction;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double s = position[axis] / geometry.cell_size(static_cast<int>(axis)) - 0.5;
-    first[axis] = static_cast<int>(std::floor(s));
-    fraction[axis] = s - std::floor(s);
-  }
-  core::for_each_cell(mesh::Box{{0, 0, 0}, {2, 2, 2}}, [&](int dz, int dy, int dx) {
-    const double weight = (dx ? fraction[0] : 1.0 - fraction[0]) * (dy ? fraction[1] : 1.0 - fraction[1]) *
-                          (dz ? fraction[2] : 1.0 - fraction[2]);
-    const Int3 cells = geometry.domain.hi;
-    f(Int3{mesh::wrapped(first[0] + dx, cells.x), mesh::wrapped(first[1] + dy, cells.y),
-           mesh::wrapped(first[2] + dz, cells.z)},
-      weight);
-  });
-}
-
 using CellMass = std::map<std::tuple<int, int, int, int>, double>;  // by level, z, y, x
 
 // Adds mass to a cell and to those of coarser levels that hold it; where finer ones do, to all of their children.
@@ -138,8 +119,8 @@ CellMass expected_mass(const comm::Communicator& comm, const Hierarchy& hierarch
   CellMass sums;
   for (std::size_t n = 0; n < all.size(); n += 4) {
     const int level = static_cast<int>(all[n]);
-    for_each_weight(hierarchy.geometry(level), {all[n + 1], all[n + 2], all[n + 3]},
-                    [&](Int3 cell, double weight) { add_mass(hierarchy, level, cell, 3.5 * weight, sums); });
+    test::for_each_weight(hierarchy.geometry(level), {all[n + 1], all[n + 2], all[n + 3]},
+                          [&](Int3 cell, double weight) { add_mass(hierarchy, level, cell, 3.5 * weight, sums); });
   }
   return sums;
 }
@@ -316,7 +297,7 @@ TEST_F(RefinedParticles, KickInterpolatesWithTheSameWeights) {
     for (std::size_t n = 0; n < particles.size(); ++n)
       for (std::size_t axis = 0; axis < 3; ++axis) {
         double pull = 0.0;
-        for_each_weight(
+        test::for_each_weight(
             hierarchy.geometry(level), {particles.position[0][n], particles.position[1][n], particles.position[2][n]},
             [&](Int3 cell, double weight) { pull += weight * acceleration_at(static_cast<int>(axis), cell); });
         EXPECT_NEAR(particles.attributes[axis].values[n], momentum_of(particles.id[n], axis) + 0.25 * pull, 1e-11);
