@@ -9,6 +9,7 @@
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/core/random.hpp"
 #include "sidestream/mesh/field.hpp"
+#include "support/rejection.hpp"
 
 namespace sidestream::amr {
 namespace {
@@ -263,14 +264,8 @@ std::vector<Criterion> read(const std::string& text, core::Node* resolved = null
   return criteria;
 }
 
-core::Error error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const core::Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "accepted:\n" << text;
-  return core::Error("");
+core::Error error_of(const std::string& config) {
+  return test::rejection_of(config, [](const std::string& text) { read(text); });
 }
 
 TEST(CriteriaConfig, EachKindIsRead) {

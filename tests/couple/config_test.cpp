@@ -5,6 +5,7 @@
 
 #include "couple/fake_analyses.hpp"
 #include "sidestream/core/error.hpp"
+#include "support/rejection.hpp"
 
 namespace sidestream::couple {
 namespace {
@@ -16,14 +17,8 @@ CouplingConfig read(const std::string& text, core::Node* resolved = nullptr) {
   return read_coupling(core::parse_toml(text, "run.toml"), resolved, test::only_digest());
 }
 
-core::Error error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const core::Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "accepted:\n" << text;
-  return core::Error("");
+core::Error error_of(const std::string& config) {
+  return test::rejection_of(config, [](const std::string& text) { read(text); });
 }
 
 TEST(CouplingConfig, EveryKeyIsRead) {

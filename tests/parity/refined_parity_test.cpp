@@ -3,13 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <set>
 
-#include "sidestream/sims/run.hpp"
-#include "support/folder.hpp"
-#include "support/kept_runs.hpp"
-#include "support/run_files.hpp"
+#include "parity/parity_runs.hpp"
+#include "support/small_universe.hpp"
 
 namespace sidestream {
 namespace {
@@ -53,16 +50,7 @@ radius = 13
 constexpr std::array tasks{"slice", "projection", "pdf", "spectrum"};
 const std::string last_checkpoint = "/chk00008.hdf5_chk";
 
-const std::string universe = R"(
-simulation = "cosmology"
-[mesh]
-cells = [16, 16, 16]
-block = 8
-[cosmology]
-box = "32 Mpc"
-z_start = 50
-z_end = 0
-seed = 3
+const std::string universe = "simulation = \"cosmology\"" + test::small_universe + R"(
 largest_expansion = 0.2
 step_growth = 10
 [heating]
@@ -87,23 +75,9 @@ kinematics = true
 every = 2
 )" + tasks_and_output;
 
-class RefinedParity : public testing::TestWithParam<std::string> {
+class RefinedParity : public test::ParityRuns<testing::TestWithParam<std::string>> {
  protected:
-  static void SetUpTestSuite() { kept = std::make_unique<test::KeptRuns>(comm::Communicator(MPI_COMM_WORLD)); }
-  static void TearDownTestSuite() { kept.reset(); }
-
-  void run(const comm::Communicator& ranks, const std::string& path, const std::vector<std::string>& overrides = {},
-           io::ExistingRun existing = io::ExistingRun::refuse) {
-    core::Node root = core::parse_toml(GetParam(), "parity.toml");
-    for (const std::string& assignment : overrides) core::override_key(root, assignment);
-    sims::run(ranks, sims::read_run(root), path, {existing}, {});
-  }
-  void run_on(int ranks, const std::string& path, const std::vector<std::string>& overrides = {},
-              io::ExistingRun existing = io::ExistingRun::refuse) {
-    const comm::Communicator some = world.split(world.rank() < ranks ? 0 : -1);
-    if (!some.is_empty()) run(some, path, overrides, existing);
-    world.barrier();
-  }
+  RefinedParity() : ParityRuns(GetParam()) {}
 
   // The run of one rank with all tasks in situ, which every other has to equal.
   std::string reference() {
@@ -111,25 +85,16 @@ class RefinedParity : public testing::TestWithParam<std::string> {
                            [&](const std::string& path) { run_on(1, path); });
   }
 
-  void expect_equal(const std::string& path, const std::string& other) {
+  void expect_equal(const std::string& path, const std::string& other) override {
     if (world.rank() == 0) {
-      const auto expected = test::result_bytes(path), found = test::result_bytes(other);
-      EXPECT_GT(expected.size(), 30u);
-      EXPECT_EQ(expected.size(), found.size());
-      for (const auto& [name, bytes] : expected) EXPECT_TRUE(found.contains(name) && found.at(name) == bytes) << name;
+      expect_equal_results(path, other, 30);
       const auto state = test::state_bytes(path + last_checkpoint);
       EXPECT_GT(state.size(), 8u + 64u);
       EXPECT_TRUE(state == test::state_bytes(other + last_checkpoint));
     }
     world.barrier();
   }
-
-  static std::unique_ptr<test::KeptRuns> kept;
-  comm::Communicator world{MPI_COMM_WORLD};
-  test::SharedFolder folder{world};
 };
-
-std::unique_ptr<test::KeptRuns> RefinedParity::kept;
 
 TEST_P(RefinedParity, TheMeshOfTheRunChanges) {
   const std::string one = reference();
@@ -140,24 +105,11 @@ TEST_P(RefinedParity, TheMeshOfTheRunChanges) {
 }
 
 TEST_P(RefinedParity, AllRanksInSituEqualOneRank) {
-  const std::string one = reference();
-
-  run(world, folder / "in-situ");
-
-  expect_equal(one, folder / "in-situ");
+  expect_all_ranks_in_situ_equal(reference());
 }
 
 TEST_P(RefinedParity, InTransitOnAnyNumberOfSidecarsEqualsInSitu) {
-  const std::string one = reference();
-  for (int sidecars = 1; sidecars < world.size(); ++sidecars) {
-    const std::string name = "in-transit-" + std::to_string(sidecars);
-    std::vector<std::string> overrides{"coupling.sidecars=" + std::to_string(sidecars)};
-    for (const char* task : tasks) overrides.push_back(std::string("task.") + task + ".transport=in-transit");
-
-    run(world, folder / name, overrides);
-
-    expect_equal(one, folder / name);
-  }
+  expect_any_number_of_sidecars_equals(reference(), tasks);
 }
 
 TEST_P(RefinedParity, ARestartOnAnotherNumberOfRanksEqualsTheRunThatWasNotInterrupted) {

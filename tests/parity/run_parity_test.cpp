@@ -4,13 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <memory>
-
+#include "parity/parity_runs.hpp"
 #include "sidestream/core/error.hpp"
-#include "sidestream/sims/run.hpp"
-#include "support/folder.hpp"
-#include "support/kept_runs.hpp"
-#include "support/run_files.hpp"
 
 namespace sidestream {
 namespace {
@@ -72,33 +67,21 @@ checkpoint = { format = "sidestream", every = 4, keep = 0 }
 
 constexpr std::array tasks{"halos", "spectra", "pdf", "phase", "projection", "slice", "display", "flux", "skewers"};
 
-void run(const comm::Communicator& ranks, const std::string& folder, std::vector<std::string> overrides = {},
-         io::ExistingRun existing = io::ExistingRun::refuse) {
-  core::Node root = core::parse_toml(configuration, "parity.toml");
-  for (const std::string& assignment : overrides) core::override_key(root, assignment);
-  sims::run(ranks, sims::read_run(root), folder, {existing}, {});
-}
-
-class Parity : public testing::Test {
+class Parity : public test::ParityRuns<testing::Test> {
  protected:
-  static void SetUpTestSuite() { kept = std::make_unique<test::KeptRuns>(comm::Communicator(MPI_COMM_WORLD)); }
-  static void TearDownTestSuite() { kept.reset(); }
+  Parity() : ParityRuns(configuration) {}
 
   // The run of one rank with all tasks in situ, which every other has to equal.
   std::string reference(int steps = 8) {
-    return kept->folder_of(std::to_string(steps) + "-steps", [&](const std::string& path) {
-      const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
-      if (!first.is_empty()) run(first, path, {steps_of(steps)});
-    });
+    return kept->folder_of(std::to_string(steps) + "-steps",
+                           [&](const std::string& path) { run_on(1, path, {steps_of(steps)}); });
   }
   static std::string steps_of(int steps) { return "run.max_steps=" + std::to_string(steps); }
 
-  void expect_equal(const std::string& path, const std::string& other, int steps = 8) {
+  void expect_equal(const std::string& path, const std::string& other) override { expect_equal(path, other, 8); }
+  void expect_equal(const std::string& path, const std::string& other, int steps) {
     if (world.rank() == 0) {
-      const auto expected = test::result_bytes(path), found = test::result_bytes(other);
-      EXPECT_GT(expected.size(), 40u);
-      EXPECT_EQ(expected.size(), found.size());
-      for (const auto& [name, bytes] : expected) EXPECT_TRUE(found.contains(name) && found.at(name) == bytes) << name;
+      expect_equal_results(path, other, 40);
       const std::string checkpoint = fmt::format("/chk{:05d}.hdf5_chk", steps);
       const auto state = test::state_bytes(path + checkpoint);
       EXPECT_EQ(state.size(), 6u * 8u + 23u + 7u);  // fields and blocks, attributes, columns of particles
@@ -106,41 +89,20 @@ class Parity : public testing::Test {
     }
     world.barrier();
   }
-
-  static std::unique_ptr<test::KeptRuns> kept;
-  comm::Communicator world{MPI_COMM_WORLD};
-  test::SharedFolder folder{world};
 };
 
-std::unique_ptr<test::KeptRuns> Parity::kept;
-
 TEST_F(Parity, AllRanksInSituEqualOneRank) {
-  const std::string one = reference();
-
-  run(world, folder / "in-situ");
-
-  expect_equal(one, folder / "in-situ");
+  expect_all_ranks_in_situ_equal(reference());
 }
 
 TEST_F(Parity, InTransitOnAnyNumberOfSidecarsEqualsInSitu) {
-  const std::string one = reference();
-  for (int sidecars = 1; sidecars < world.size(); ++sidecars) {
-    const std::string name = "in-transit-" + std::to_string(sidecars);
-    std::vector<std::string> overrides{"coupling.sidecars=" + std::to_string(sidecars)};
-    for (const char* task : tasks) overrides.push_back(std::string("task.") + task + ".transport=in-transit");
-
-    run(world, folder / name, overrides);
-
-    expect_equal(one, folder / name);
-  }
+  expect_any_number_of_sidecars_equals(reference(), tasks);
 }
 
 TEST_F(Parity, ARestartOnAnotherNumberOfRanksEqualsTheRunThatWasNotInterrupted) {
   const std::string one = reference();
   const std::string path = folder / "restarted";
-  const comm::Communicator first = world.split(world.rank() == 0 ? 0 : -1);
-  if (!first.is_empty()) run(first, path, {steps_of(5)});
-  world.barrier();
+  run_on(1, path, {steps_of(5)});
 
   run(world, path, {}, io::ExistingRun::resume);
 

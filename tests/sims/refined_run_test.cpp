@@ -5,7 +5,8 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/sims/run.hpp"
-#include "support/folder.hpp"
+#include "sims/run_in_folder.hpp"
+#include "support/rejection.hpp"
 #include "support/run_files.hpp"
 
 namespace sidestream::sims {
@@ -17,14 +18,8 @@ using testing::HasSubstr;
 const std::string mesh = "simulation = \"sod\"\n[mesh]\ncells = [32, 1, 1]\nblock = 8\n";
 const std::string shocks = "[refine.shocks]\ncriterion = \"loehner\"\nfield = \"gas_density\"\n";
 
-core::Error error_of(const std::string& text) {
-  try {
-    read_run(core::parse_toml(text, "run.toml"));
-  } catch (const core::Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "accepted:\n" << text;
-  return core::Error("");
+core::Error error_of(const std::string& config) {
+  return test::rejection_of(config, [](const std::string& text) { read_run(core::parse_toml(text, "run.toml")); });
 }
 
 TEST(RefinedConfig, FinerLevelsNeedARuleThatAsksForThem) {
@@ -99,19 +94,9 @@ std::string blast(std::int64_t max_blocks, const std::string& rest = "") {
          std::to_string(max_blocks) + "\n[refine.blast]\ncriterion = \"loehner\"\nfield = \"pressure\"\n" + rest;
 }
 
-class RefinedRun : public testing::Test {
+class RefinedRun : public test::RunInFolder {
  protected:
-  RunStatus run(const std::string& text, const std::string& name, io::ExistingRun existing = io::ExistingRun::refuse) {
-    const RunStatus status =
-        sims::run(world, read_run(core::parse_toml(text, "run.toml")), folder / name, {existing}, {});
-    world.barrier();  // the first rank writes the files that every rank then reads
-    return status;
-  }
-
   nlohmann::json end_of(const std::string& name) { return test::events(folder / name, "run_end").back(); }
-
-  comm::Communicator world{MPI_COMM_WORLD};
-  test::SharedFolder folder{world};
 };
 
 TEST_F(RefinedRun, AMeshThatIsTooLargeAtTheStartIsRefusedWithItsSize) {

@@ -9,7 +9,7 @@
 #include "sidestream/comm/progress.hpp"
 #include "sidestream/core/bill.hpp"
 #include "sidestream/core/error.hpp"
-#include "support/folder.hpp"
+#include "sims/run_in_folder.hpp"
 #include "support/run_files.hpp"
 
 namespace sidestream::sims {
@@ -17,14 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-class RunTest : public testing::Test {
+class RunTest : public test::RunInFolder {
  protected:
-  RunStatus run(const std::string& text, const std::string& name, io::ExistingRun existing = io::ExistingRun::refuse) {
-    const RunStatus status =
-        sims::run(world, read_run(core::parse_toml(text, "run.toml")), folder / name, {existing}, {});
-    world.barrier();  // the first rank writes the files that every rank then reads
-    return status;
-  }
   std::string message_of(const std::string& text, const std::string& name, io::ExistingRun existing) {
     try {
       run(text, name, existing);
@@ -33,9 +27,6 @@ class RunTest : public testing::Test {
     }
     return "no error";
   }
-
-  comm::Communicator world{MPI_COMM_WORLD};
-  test::SharedFolder folder{world};
 };
 
 const std::string nbody =

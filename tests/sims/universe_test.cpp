@@ -9,22 +9,12 @@
 
 #include "sidestream/core/for_each.hpp"
 #include "sims/cosmology/initial_universe.hpp"
+#include "support/small_universe.hpp"
 
 namespace sidestream::sims {
 namespace {
 
-const std::string box = R"(
-[mesh]
-cells = [16, 16, 16]
-block = 8
-[cosmology]
-box = "32 Mpc"
-z_start = 50
-z_end = 0
-seed = 3
-)";
-
-const std::string refined = box + R"(
+const std::string refined = test::small_universe + R"(
 [amr]
 max_level = 1
 buffer = 0
@@ -36,7 +26,7 @@ coarsen_below = 1.4
 level_factor = 1.3
 )";
 
-const std::string nested = box + R"(
+const std::string nested = test::small_universe + R"(
 [amr]
 max_level = 2
 [refine.center]
@@ -158,7 +148,7 @@ TEST_F(UniverseTest, HasTheBitsOfASingleRank) {
 }
 
 TEST_F(UniverseTest, StartsWithFineModesInTheRegionsThatAreRefinedFromTheBeginning) {
-  History run(world, read(nested)), coarse(world, read(box));
+  History run(world, read(nested)), coarse(world, read(test::small_universe));
   const mesh::Hierarchy& hierarchy = run.universe().hierarchy();
 
   ASSERT_EQ(hierarchy.finest_level(), 2);
@@ -177,7 +167,8 @@ TEST_F(UniverseTest, StartsWithFineModesInTheRegionsThatAreRefinedFromTheBeginni
 }
 
 std::string refined_by(const std::string& field) {
-  return box + "[amr]\nmax_level = 1\nbuffer = 0\n[refine.matter]\ncriterion = \"threshold\"\nfield = \"" + field +
+  return test::small_universe +
+         "[amr]\nmax_level = 1\nbuffer = 0\n[refine.matter]\ncriterion = \"threshold\"\nfield = \"" + field +
          "\"\nrefine_above = 1.5\ncoarsen_below = 1.4\n"
          "[quantity.dark]\nexpression = \"dark_matter_overdensity\"\n"
          "[quantity.late]\nexpression = \"where(redshift < 20, dark, 0)\"\n";
