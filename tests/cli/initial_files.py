@@ -10,6 +10,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from configs import universe
+
 Array = NDArray[np.float64]
 
 N = 16  # particles and cells along an axis
@@ -20,6 +22,12 @@ A = 1 / (1 + Z)
 G = 4.300917e-9  # Mpc (km/s)^2 / Msun
 CRITICAL = 3 * (100 * H) ** 2 / (8 * np.pi * G)  # Msun/Mpc^3
 CM_PER_MPC, GRAMS_PER_MSUN = 3.085677580962325e24, 1.98841586e33  # programs differ by 2e-10 and by 2e-4
+
+
+def tables(steps: int, **keys: object) -> str:
+    """Of a run of this universe, without tasks and output; `keys` are further ones of `[cosmology]`."""
+    cosmology = {"omega_m": OMEGA_M, "omega_b": OMEGA_B, "hubble": H}
+    return universe(cells=N, steps=steps, box=f"{BOX} Mpc", z_start=Z, z_end=0, **cosmology, **keys)
 
 
 @dataclass

@@ -8,17 +8,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from calls import command
+from calls import command, interrupted
 from hosts import HOSTS, c_program, fortran_program
 from sidestream.launch.conformance import Finding, _once
 from sidestream.launch.launcher import mpi_environment
-from test_files import is_alive
 from tiers import slow
 
 TASKS = '[task.slice]\nanalysis = "slice"\nfields = ["{field}"]\nevery = 40\n'
@@ -328,17 +326,7 @@ def test_a_check_that_is_ended_leaves_no_rank(number: signal.Signals, tmp_path: 
         env=mpi_environment(os.environ, 2),
         stderr=subprocess.PIPE,
     ) as process:
-        deadline = time.monotonic() + 60
-        while (not pids.exists() or len(pids.read_text().split()) < 2) and time.monotonic() < deadline:
-            time.sleep(0.05)
-
-        process.send_signal(number)
-        _, messages = process.communicate(timeout=60)
-
-    assert process.returncode == 130
-    assert b"interrupted" in messages
-    time.sleep(0.5)
-    assert not [pid for pid in pids.read_text().split() if is_alive(pid)]
+        interrupted(process, pids, number)
 
 
 def test_the_table_is_for_reading(programs: dict[str, tuple[list[object], str]], tmp_path: Path) -> None:

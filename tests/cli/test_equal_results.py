@@ -10,23 +10,12 @@ import pytest
 
 import initial_files as ic
 from calls import analyze_later, attached, program
-from configs import universe
+from configs import ZONE
 from test_faults import results, state_in
 from tiers import slow
 
 STEPS = 3
-UNIVERSE = universe(
-    cells=ic.N,
-    steps=STEPS,
-    box=f"{ic.BOX} Mpc",
-    z_start=ic.Z,
-    z_end=0,
-    omega_m=ic.OMEGA_M,
-    omega_b=ic.OMEGA_B,
-    hubble=ic.H,
-    seed=3,
-    power="eisenstein-hu",
-)
+UNIVERSE = ic.tables(STEPS, seed=3, power="eisenstein-hu")
 TASKS = """
 [task.spectra]
 analysis = "power_spectrum"
@@ -43,17 +32,6 @@ every = 1
 [output]
 checkpoint = { format = "sidestream", every = 3 }
 """
-NESTED = """
-[amr]
-max_level = 1
-regrid_every = 1
-
-[refine.zone]
-criterion = "region"
-lower = [9.2, 1.5, 1.5]
-upper = [17.1, 7.6, 7.6]
-max_level = 1
-"""
 
 
 def given(folder: Path) -> str:
@@ -63,16 +41,16 @@ def given(folder: Path) -> str:
 
 
 def given_and_refined(folder: Path) -> str:
-    return given(folder) + NESTED
+    return given(folder) + ZONE
 
 
 def nested(folder: Path) -> str:
-    return UNIVERSE + NESTED
+    return UNIVERSE + ZONE
 
 
 def zoom(folder: Path) -> str:
     """A region across a side of the box, in two levels, of dark matter alone."""
-    region = NESTED.replace("[9.2, 1.5, 1.5]", "[14.0, 4.0, 4.0]").replace("[17.1, 7.6, 7.6]", "[26.0, 16.0, 16.0]")
+    region = ZONE.replace("[9.2, 1.5, 1.5]", "[14.0, 4.0, 4.0]").replace("[17.1, 7.6, 7.6]", "[26.0, 16.0, 16.0]")
     region = region.replace("regrid_every = 1", "regrid_every = 1000\nbuffer = 3")
     return UNIVERSE.replace("cosmology", "nbody", 1) + region
 

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ import sample_file
 import sidestream as ss
 import snapshots
 import synthetic
+from calls import interrupted
 from fixtures import CommandLine, environment
 from sidestream.files.snapshot import formats
 from tiers import slow
@@ -236,26 +236,9 @@ def test_an_interrupted_conversion_leaves_no_rank(number: signal.Signals, tmp_pa
     command = [sys.executable, "-m", "sidestream", "convert", str(target), "out", "--format", "nyx", "-n", "2"]
     surroundings = environment(SIDESTREAM_RUN=str(sleeper.parent / "sidestream-run"))
     with subprocess.Popen(command, cwd=tmp_path, env=surroundings, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
-        while (not pids.exists() or len(pids.read_text().split()) < 2) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        messages = interrupted(process, pids, number)
 
-        process.send_signal(number)
-        _, messages = process.communicate(timeout=60)
-
-    assert process.returncode == 130
-    assert b"interrupted" in messages
     assert b"Traceback" not in messages
-    time.sleep(0.5)
-    assert not [pid for pid in pids.read_text().split() if is_alive(pid)]
-
-
-def is_alive(pid: str) -> bool:
-    """Zombies are dead."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_without_the_program_the_message_says_how_to_get_it(

@@ -21,6 +21,17 @@ checkpoint = { format = "raw", every = 3 }
 [run]
 steering = true
 """
+# The end of a program: what it does where a call has failed.
+CHECK = """
+  subroutine check(status)
+    integer, intent(in) :: status
+
+    if (status == sidestream_ok) return
+    print '(a)', sidestream_last_message()
+    call mpi_abort(mpi_comm_world, 1, ierr)
+  end subroutine
+end program
+"""
 SECTIONS = """
 program sections
   use mpi
@@ -95,21 +106,12 @@ contains
       end do
     end do
   end subroutine
-
-  subroutine check(status)
-    integer, intent(in) :: status
-
-    if (status == sidestream_ok) return
-    print '(a)', sidestream_last_message()
-    call mpi_abort(mpi_comm_world, 1, ierr)
-  end subroutine
-end program
 """
 
 
 def test_sections_are_read_where_they_lie_and_other_shapes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "tasks.toml").write_text(TASKS)
-    (tmp_path / "sections.f90").write_text(SECTIONS)
+    (tmp_path / "sections.f90").write_text(SECTIONS + CHECK)
     done = launch(tmp_path, 1, fortran_program(tmp_path, tmp_path / "sections.f90"))
     assert done.returncode == 0, done.stderr + done.stdout
     assert "2 error: an array has 4 x 6 x 8 elements, its block with ghost cells 8 x 6 x 4" in done.stdout
@@ -223,20 +225,11 @@ program levels
   call mpi_finalize(ierr)
 
 contains
-
-  subroutine check(status)
-    integer, intent(in) :: status
-
-    if (status == sidestream_ok) return
-    print '(a)', sidestream_last_message()
-    call mpi_abort(mpi_comm_world, 1, ierr)
-  end subroutine
-end program
 """
 
 
 def test_several_blocks_levels_and_particles_are_the_same_on_any_ranks(tmp_path: Path) -> None:
-    (tmp_path / "levels.f90").write_text(LEVELS)
+    (tmp_path / "levels.f90").write_text(LEVELS + CHECK)
     program = fortran_program(tmp_path, tmp_path / "levels.f90")
     pictures = []
     for ranks in (1, 2, 3):

@@ -16,22 +16,11 @@ import pytest
 import initial_files as ic
 import sidestream
 from calls import command, program
-from configs import universe
 from sidestream.launch.launcher import find_program
 from tiers import slow
 
 CONFIG = (
-    universe(
-        cells=ic.N,
-        steps=0,
-        box=f"{ic.BOX} Mpc",
-        z_start=ic.Z,
-        z_end=0,
-        omega_m=ic.OMEGA_M,
-        omega_b=ic.OMEGA_B,
-        hubble=ic.H,
-        initial_conditions="start",
-    )
+    ic.tables(0, initial_conditions="start")
     + f"""[output]
 plotfile = {{ format = "nyx", at_redshift = [{ic.Z}] }}
 checkpoint = {{ every = 1 }}

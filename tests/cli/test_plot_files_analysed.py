@@ -9,6 +9,7 @@ import pytest
 
 import sidestream
 from calls import program
+from configs import universe
 from sidestream.cli import run_command
 from sidestream.figures.pdf import pictures
 
@@ -21,18 +22,8 @@ unit = "1/cm^3"
 analysis = "gimlet"
 """
 BOX = (
-    """simulation = "cosmology"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[cosmology]
-box = "10 Mpc"
-z_start = 50
-z_end = 30
-
-[output]
+    universe(box="10 Mpc", z_start=50, z_end=30)
+    + """[output]
 plotfile = { format = "nyx", at_end = true }
 """
     + TASKS

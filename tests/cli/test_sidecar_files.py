@@ -12,47 +12,27 @@ import numpy as np
 import pytest
 
 import sidestream
+import test_faults
 from calls import program
-from configs import universe
+from configs import blast
 from sidestream.attack.subjects import checkpoints, expect_back, newest_committed, state_in, step_of
 from sidestream.runs.run import Run
-from test_faults import Place, finish, sample, sidecar_of, wait_for
+from test_faults import LAST_STEP, Place, finish, sample, sidecar_of, wait_for
 from tiers import slow
 from whole_runs import expect_same_files, unfinished
 
-LAST_STEP = 5
-CONFIG = (
-    universe(steps=LAST_STEP, box="8 Mpc", z_start=50, z_end=5, seed=3)
-    + """[task.spectra]
-analysis = "power_spectrum"
-every = 1
-
-[output]
-checkpoint = { format = "sidestream", every = 1, keep = 2 }
-plotfile = { format = "flash", every = 2 }
-"""
-)
+CONFIG = test_faults.CONFIG + 'plotfile = { format = "flash", every = 2 }\n'
 BY_SIDECARS = (
     *("--set", "coupling.sidecars=1", "--set", "coupling.count=extra"),
     *("--set", "output.checkpoint.transport=in-transit", "--set", "output.plotfile.transport=in-transit"),
 )
-REFINED = """simulation = "sedov"
-[mesh]
-cells = [16, 16, 16]
-block = 8
-[sedov]
-end = 10
-[amr]
-max_level = 1
-[refine.shocks]
-criterion = "loehner"
-fields = ["gas_density"]
-[run]
-max_steps = 4
-[output]
+REFINED = (
+    blast(steps=4)
+    + """[output]
 checkpoint = { format = "sidestream", every = 2 }
 plotfile = { format = "flash", every = 4 }
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from calls import Done, program
-from configs import universe
+from configs import blast, universe
 from sidestream.attack.subjects import checkpoints, expect_back, state_in
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.launch.streams.link import ADDRESSES, ShapedLink
@@ -32,20 +32,8 @@ checkpoint = { format = "sidestream", every = 1, keep = 2 }
 plotfile = { format = "flash", every = 2 }
 """
 CONFIG = (
-    f"""simulation = "sedov"
-[mesh]
-cells = [16, 16, 16]
-block = 8
-[sedov]
-end = 10
-[amr]
-max_level = 1
-[refine.shocks]
-criterion = "loehner"
-fields = ["gas_density"]
-[run]
-max_steps = {LAST_STEP}
-[task.spectra]
+    blast(steps=LAST_STEP)
+    + """[task.spectra]
 analysis = "power_spectrum"
 fields = ["gas_density"]
 every = 1

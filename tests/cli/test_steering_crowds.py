@@ -17,24 +17,19 @@ import pytest
 
 import sidestream
 from calls import program, running
+from configs import universe
 from sidestream.streams import ask, make_keys
 from steered import CONFIG, END_S, Steered, cells_of, told
 
-UNIVERSE = """simulation = "cosmology"
-[mesh]
-cells = [16, 16, 16]
-block = 8
-[cosmology]
-box = "14.2 Mpc"
-z_start = 50
-z_end = 0
-largest_expansion = 1e-5
-[run]
+UNIVERSE = (
+    universe(box="14.2 Mpc", z_start=50, z_end=0, largest_expansion=1e-5)
+    + """[run]
 steering = true
 [output.checkpoint]
 every = 1000000
 keep = 0
 """
+)
 WHOLE = ((0, 0, 0), (16, 16, 32))
 
 

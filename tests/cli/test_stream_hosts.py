@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sidestream
+from calls import job
 from sidestream.launch.launcher import find_program, mpi_environment
 from sidestream.launch.streams.link import ADDRESSES, ShapedLink
 from sidestream.streams import make_keys
@@ -61,19 +62,11 @@ def two_hosts(rate: str) -> Iterator[ShapedLink]:
         link.__exit__(None, None, None)
 
 
-@contextmanager
-def on(link: ShapedLink, host: int, folder: Path, words: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
+def on(
+    link: ShapedLink, host: int, folder: Path, words: Sequence[object]
+) -> AbstractContextManager[subprocess.Popen[str]]:
     """A job on one of the hosts, ended if it has not ended by then."""
-    line = ["ip", "netns", "exec", link.names[host], *map(str, words)]
-    environment = mpi_environment(os.environ, 3)
-    with subprocess.Popen(
-        line, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
+    return job(folder, 3, ["ip", "netns", "exec", link.names[host], *words])
 
 
 def run_words(ranks: int, *between: object) -> list[object]:

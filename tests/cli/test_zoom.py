@@ -15,34 +15,12 @@ from numpy.typing import NDArray
 import sidestream as ss
 import sidestream.launch.zoom as zooms
 from calls import program
+from configs import dark_matter_to_zoom
 from fixtures import CommandLine
 from sidestream.files.snapshot import formats
 from sidestream.runs.outputs import CHECKPOINT, outputs_in
 
-BASE = """
-simulation = "nbody"
-
-[mesh]
-cells = [32, 32, 32]
-block = 8
-
-[cosmology]
-box = "128 Mpc"
-z_start = 49
-z_end = 0
-seed = 2
-largest_expansion = 0.1
-
-[task.halos]
-analysis = "halos"
-field = "dark_matter_density"
-at_redshift = [0]
-t_boundary = "20 mean"
-t_halo = "50 mean"
-
-[output]
-plotfile = { format = "nyx", at_redshift = [0] }
-"""
+BASE = dark_matter_to_zoom(box="128 Mpc", seed=2, largest_expansion=0.1, t_boundary="20 mean", t_halo="50 mean")
 
 
 @pytest.fixture(scope="module")

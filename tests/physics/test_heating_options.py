@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from book import Bound, Chapter
+from configs import universe
 from nyx_files import write
 from nyx_statistics import GRAM_PER_CM3, HYDROGEN_SHARE, PROTON, neutral_share
 from program import Program, plot_files
@@ -54,31 +55,26 @@ fits are of case A.)""",
     ),
 ]
 
-UNIFORM = f"""simulation = "cosmology"
-
-[run]
-max_steps = 1000
-
-[mesh]
-cells = [16, 8, 8]
-block = 8
-
-[cosmology]
-box = "8 Mpc"
-z_start = 20
-z_end = 3
-omega_m = {UNIVERSE.omega_m}
-omega_b = {UNIVERSE.omega_b}
-hubble = {UNIVERSE.hubble}
-t_cmb = 2.725
-power = "eisenstein-hu"
-
-[heating]
+UNIFORM = (
+    universe(
+        cells=[16, 8, 8],
+        steps=1000,
+        box="8 Mpc",
+        z_start=20,
+        z_end=3,
+        omega_m=UNIVERSE.omega_m,
+        omega_b=UNIVERSE.omega_b,
+        hubble=UNIVERSE.hubble,
+        t_cmb=2.725,
+        power="eisenstein-hu",
+    )
+    + """[heating]
 uv_background = "light.txt"
 
 [output]
-plotfile = {{ format = "nyx", at_end = true, variables = ["density", "Temp", "neutral_hydrogen"] }}
+plotfile = { format = "nyx", at_end = true, variables = ["density", "Temp", "neutral_hydrogen"] }
 """
+)
 
 
 def write_table(program: Program, name: str, factor: float = 1.0) -> str:

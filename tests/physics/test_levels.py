@@ -13,6 +13,7 @@ from scipy.integrate import quad, solve_ivp
 import nyx_files
 import sidestream
 from book import Bound, Chapter
+from configs import ZONE, dark_matter_to_zoom, universe
 from program import Program, plot_files
 from universe import GRAVITY, Universe
 
@@ -298,39 +299,23 @@ def _half_separation(mass: float, side: float, radius: float, speed: float, a_en
     return np.asarray(solve_ivp(rate, (0.5, a_end), y, rtol=1e-9, atol=1e-9).y[:3, -1])
 
 
-UNIVERSE = """
-simulation = "cosmology"
-
-[mesh]
-cells = [16, 16, 16]
-block = 8
-
-[amr]
-max_level = 1
-regrid_every = 1
-
-[refine.zone]
-criterion = "region"
-lower = [9.2, 1.5, 1.5]
-upper = [17.1, 7.6, 7.6]
-max_level = 1
-
-[cosmology]
-box = "16 Mpc"
-z_start = 49
-z_end = 45
-seed = 3
-power = "eisenstein-hu"
-omega_m = 0.3
-omega_b = 0.05
-hubble = 0.7
-
-[run]
-max_steps = 1
-
-[output]
+UNIFORM = (
+    universe(
+        steps=1,
+        box="16 Mpc",
+        z_start=49,
+        z_end=45,
+        seed=3,
+        power="eisenstein-hu",
+        omega_m=0.3,
+        omega_b=0.05,
+        hubble=0.7,
+    )
+    + """[output]
 plotfile = { format = "nyx", at_redshift = [49] }
 """
+)
+UNIVERSE = UNIFORM + ZONE
 
 
 def test_a_nested_start_does_not_depend_on_the_buffer(program: Program, measured: Measured) -> None:
@@ -338,8 +323,7 @@ def test_a_nested_start_does_not_depend_on_the_buffer(program: Program, measured
         plot_files(program.run(f"buffer{buffer}", UNIVERSE, "--set", f"amr.buffer={buffer}"))[0] for buffer in (0, 2, 4)
     ]
 
-    without = UNIVERSE[: UNIVERSE.index("[amr]")] + UNIVERSE[UNIVERSE.index("[cosmology]") :]
-    uniform = plot_files(program.run("uniform", without))[0]["density"].values
+    uniform = plot_files(program.run("uniform", UNIFORM))[0]["density"].values
     first = plots[0]
     assert first.levels == 2
     # The coarsest level has the waves of the uniform start.
@@ -389,30 +373,7 @@ def test_nothing_is_lost_from_a_nested_start_later(program: Program, measured: M
         measured("particles and their mass in each of five steps less those at the start", float(changed))
 
 
-BASE = """
-simulation = "nbody"
-
-[mesh]
-cells = [32, 32, 32]
-block = 8
-
-[cosmology]
-box = "32 Mpc"
-z_start = 49
-z_end = 0
-seed = 4
-largest_expansion = 0.05
-
-[task.halos]
-analysis = "halos"
-field = "dark_matter_density"
-at_redshift = [0]
-t_boundary = "40 mean"
-t_halo = "80 mean"
-
-[output]
-plotfile = { format = "nyx", at_redshift = [0] }
-"""
+BASE = dark_matter_to_zoom(box="32 Mpc", seed=4, largest_expansion=0.05, t_boundary="40 mean", t_halo="80 mean")
 
 
 @pytest.mark.slow

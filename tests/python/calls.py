@@ -15,8 +15,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
@@ -63,16 +64,46 @@ def program(
 @contextmanager
 def running(folder: Path, ranks: int, *words: object, name: str = "sidestream-run") -> Iterator[subprocess.Popen[str]]:
     """A program of the package on some ranks, while other things happen; killed if it has not ended by then."""
-    line = ["mpirun", "-n", str(ranks), str(find_program(name)), *map(str, words)]
-    environment = mpi_environment(os.environ, ranks)
+    with job(folder, ranks, ["mpirun", "-n", ranks, find_program(name), *words]) as process:
+        yield process
+
+
+@contextmanager
+def job(folder: Path, ranks: int, line: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
+    """A line that starts so many ranks at most, while other things happen; killed if it has not ended by then."""
+    words, environment = [str(word) for word in line], mpi_environment(os.environ, ranks)
     with subprocess.Popen(
-        line, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         try:
             yield process
         finally:
             if process.poll() is None:
                 process.kill()
+
+
+def interrupted(process: subprocess.Popen[bytes], pids: Path, number: signal.Signals) -> bytes:
+    """What a command says that hears a signal once its two ranks have written into `pids`; none of these is left."""
+    deadline = time.monotonic() + 60
+    while (not pids.exists() or len(pids.read_text().split()) < 2) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    process.send_signal(number)
+    _, messages = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert b"interrupted" in messages
+    time.sleep(0.5)
+    assert not [pid for pid in pids.read_text().split() if _is_alive(pid)]
+    return messages
+
+
+def _is_alive(pid: str) -> bool:
+    """Zombies are dead."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def attached(folder: Path, run: object, task: str, ranks: int = 1, *words: object) -> Any:
