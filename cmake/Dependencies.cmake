@@ -23,6 +23,7 @@ find_package(HDF5 1.10 REQUIRED COMPONENTS C HL)
 add_library(hdf5::sidestream INTERFACE IMPORTED)
 target_include_directories(hdf5::sidestream SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
 target_link_libraries(hdf5::sidestream INTERFACE ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES})
+target_link_options(hdf5::sidestream INTERFACE LINKER:--as-needed)  # it names all that a static one would need
 
 # Files of FLASH in netCDF, and a peer to compare with. It has to be for the same MPI as all else.
 if(SIDESTREAM_PNETCDF)
