@@ -103,12 +103,17 @@ void print_description(const nlohmann::json& description) {
   if (const double share = description.at("least_memory_bytes").get<double>() / description.at("compute").get<double>();
       share > free)
     fmt::print("warning: a rank takes at least {:.1f} GiB, more than this machine has free\n", share / 0x1p30);
-  if (const double blocks = description.at("blocks"), ranks = description.at("compute"); blocks > 0.0 && ranks > blocks)
+  if (const double blocks = description.at("blocks"), ranks = description.at("compute");
+      blocks > 0.0 && ranks > blocks) {
+    constexpr int least_block = 8;  // cells a side
+    const int block = description.at("block").get<int>();
+    const double most = blocks + description.at("sidecars").get<double>();
     fmt::print(
-        "warning: {:.0f} of {:.0f} ranks that compute have no cells at the start, where there are {:.0f} blocks of "
-        "{} cells a side\nhint: smaller blocks (`mesh.block`), or at most {:.0f} ranks (`-n`)\n",
-        ranks - blocks, ranks, blocks, description.at("block").get<int>(),
-        blocks + description.at("sidecars").get<double>());
+        "warning: {:.0f} of {:.0f} ranks that compute have no cells, since there {} {:.0f} block{} of {} cells a side\n"
+        "hint: {}at most {:.0f} rank{} (`-n`)\n",
+        ranks - blocks, ranks, blocks == 1.0 ? "is" : "are", blocks, blocks == 1.0 ? "" : "s", block,
+        block > least_block ? "smaller blocks (`mesh.block`), or " : "", most, most == 1.0 ? "" : "s");
+  }
   for (const auto& warning : description.at("warnings"))
     fmt::print("warning: {}\n  --> {}\nhint: {}\n", warning.at("message").get<std::string>(),
                warning.at("where").get<std::string>(), warning.at("hint").get<std::string>());

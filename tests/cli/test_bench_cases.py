@@ -413,6 +413,7 @@ def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: 
         (["--formats", "raw,bogus"], 2, "`bogus` is no format: --formats takes sidestream, "),
         (["--contents", "plot"], 2, "--contents takes checkpoint, plotfile, chosen"),
         (["--buffers", "4,x"], 2, "--buffers 4,x: `x` cannot be tried"),
+        (["--buffers", "4", "--methods", "engine"], 2, "--buffers and --aggregators are of the method aggregated"),
         (["--buffers", "0"], 2, "--buffers 0: `0` cannot be tried"),
         (["-n", 2, "--aggregators", "1,3"], 2, "--aggregators 1,3: `3` cannot be tried"),
     ],

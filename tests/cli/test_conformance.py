@@ -206,7 +206,7 @@ def test_ghost_cells_that_differ_by_rounding_are_a_note_in_which_the_difference_
     code, findings = checked(tmp_path, 2, sys.executable, "bad.py", fault)
     assert code == ("ghosts" in fault), findings
     (note,) = [one for one in findings["ghosts"] if one["verdict"] == "note"]
-    assert "they differ by rounding alone" in note["message"]
+    assert "they differ by no more than rounding does" in note["message"]
     assert "rank 0, cell -1 -1 6" in note["where"], "the plane above those of rank 0"
     numbers = re.search(r"a ghost cell is (\S+), and its neighbour on rank 1 (\S+)", note["message"])
     assert numbers is not None

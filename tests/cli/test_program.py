@@ -266,6 +266,13 @@ def test_check_tells_ranks_and_memory_and_starts_nothing(place: Path) -> None:
         ("cells = [32, 32, 32]\nblock = 32\n", 512, 511, 1),
         ("cells = [32, 32, 1]\nblock = 8\n[amr]\nmin_level = 1\nmax_level = 1\n", 65, 1, 64),
         ("cells = [32, 32, 1]\nblock = 8\n[amr]\nmin_level = 1\nmax_level = 1\n", 64, 0, 64),
+        (
+            "cells = [32, 32, 1]\nblock = 32\n[amr]\nmax_level = 1\n"
+            '[refine.all]\ncriterion = "loehner"\nfield = "pressure"\n',
+            4,
+            0,
+            1,
+        ),
     ],
 )
 def test_check_warns_of_ranks_without_cells(lines: str, ranks: int, idle: int, blocks: int, tmp_path: Path) -> None:
@@ -274,9 +281,11 @@ def test_check_warns_of_ranks_without_cells(lines: str, ranks: int, idle: int, b
     done = command(tmp_path, "check", "blast.toml", "-n", ranks)
 
     assert done.returncode == 0, done.stderr
-    said = f"warning: {idle} of {ranks} ranks that compute have no cells at the start, where there are {blocks} blocks"
-    assert (said in done.stdout) == (idle > 0)
-    assert (f"hint: smaller blocks (`mesh.block`), or at most {blocks} ranks (`-n`)" in done.stdout) == (idle > 0)
+    there, most = ("is 1 block", "1 rank") if blocks == 1 else (f"are {blocks} blocks", f"{blocks} ranks")
+    said = f"warning: {idle} of {ranks} ranks that compute have no cells, since there {there} of"
+    smaller = "" if "block = 8" in lines else "smaller blocks (`mesh.block`), or "
+    assert (said in done.stdout) == ("have no cells" in done.stdout) == (idle > 0)
+    assert (f"hint: {smaller}at most {most} (`-n`)" in done.stdout) == (idle > 0)
 
 
 @pytest.mark.parametrize(

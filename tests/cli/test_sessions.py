@@ -590,11 +590,22 @@ def steps():
     if how == "one":
         assert rank == 0, "wrong on the last rank"
         run.comm.Barrier()
+    if how == "exit" and rank > 0:
+        sys.exit("enough on one rank")
+    if how == "exit":
+        run.step(9, 9.0)  # which waits for the others
     return run
 
 
 if how == "dropped":
     steps()
+elif how == "again":
+    kept = steps()
+    if kept.comm is not None:
+        try:
+            sidestream.session("tasks.toml", "other", comm=MPI.COMM_WORLD)
+        except sidestream.Error as error:
+            print(error, flush=True)
 else:
     kept = steps()
 if how == "finalized":
@@ -613,6 +624,8 @@ if how == "finalized":
         ("finalized", 2, SIDECAR),
         ("all", 3, SIDECAR),
         ("one", 3, SIDECAR),
+        ("again", 2, SIDECAR),
+        ("exit", 2, SLICE),
         *slow(("kept", 1, SLICE), ("kept", 3, SIDECAR), ("all", 1, SLICE), ("one", 2, SLICE)),
     ],
 )
@@ -623,13 +636,17 @@ def test_a_session_that_nobody_closes_ends_with_the_program(how: str, ranks: int
     done = launch(tmp_path, ranks, sys.executable, "forgets.py", how, timeout_s=90)
 
     run = sidestream.Run(tmp_path / "run")
-    assert (done.returncode == 0) == (how not in ("all", "one")), done.stderr
+    assert (done.returncode == 0) == (how not in ("all", "one", "exit")), done.stderr
     assert ("a session open, which is closed here" in done.stderr) == (done.returncode == 0), done.stderr
-    assert ended(run) == {"all": "stopped", "one": "aborted"}.get(how, "finished")
+    assert ended(run) == {"all": "stopped", "one": "aborted", "exit": "aborted"}.get(how, "finished")
     if how == "one":
         last = ranks - 1 - (text == SIDECAR)
         assert f"error: rank {last} has left the session by an exception, and not all others did" in done.stderr
         return
+    if how == "exit":
+        assert "error: rank 1 ends with the session open, and not all others do" in done.stderr
+        return
+    assert ("the session before has sidecars and is still open" in done.stdout) == (how == "again")
     assert len(results(tmp_path / "run")) == 2, "what was published is there"
     assert ("finished" in done.stdout.split()) == (how == "finalized"), done.stdout
 

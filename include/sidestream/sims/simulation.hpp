@@ -87,7 +87,8 @@ class SimulationPlan {
   virtual double memory_bytes() const = 0;
   /// What it takes of that from the start, whatever becomes of it.
   virtual double least_memory_bytes() const { return 0.0; }
-  /// The blocks that ranks share at the start: more ranks than these have no cells then. 0: it is dealt otherwise.
+  /// The blocks that ranks share: more ranks than these have no cells. 0: refinement makes more, or it is dealt
+  /// otherwise.
   virtual double blocks() const { return 0.0; }
   /// The species of particles that its snapshots have in the cells of a grid; that of its state has no name.
   virtual std::vector<couple::ExpectedSpecies> species([[maybe_unused]] const std::string& grid) const { return {}; }

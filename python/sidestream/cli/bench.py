@@ -125,6 +125,11 @@ def io(
         raise UsageError(f"{repetitions} repetitions measure nothing", hint="--repetitions takes 1 or more")
     _require_counts("buffers", buffers, 1024)
     _require_counts("aggregators", aggregators, ranks or 4)
+    if (buffers or aggregators) and methods is not None and "aggregated" not in methods.split(","):
+        raise UsageError(
+            "--buffers and --aggregators are of the method aggregated, which is not measured",
+            hint="add it to --methods, or leave them out",
+        )
     request = benchmark.BenchRequest(
         ranks=ranks or 4,
         folder=folder,

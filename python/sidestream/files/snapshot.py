@@ -240,7 +240,7 @@ class Snapshot(ABC):
             >>> plot.derive("hot", "where(Temp > 1e5, density, 0)", unit=plot.units["density"])
             >>> plot.covering_grid("hot", level=1).sum()
         """
-        if name in self.fields:
+        if name in self.fields or name in self.quantities:
             raise Error(f"there is a field `{name}` already", self.path, "give the new one another name")
         with translated_errors():
             derived = extension().DerivedQuantity(name, expression)

@@ -11,7 +11,6 @@ from functools import wraps
 from os import PathLike
 from types import TracebackType
 from typing import Any, NoReturn, cast
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +39,8 @@ from .memory import TYPES, as_taken, is_writable, memory_of
 PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the last
 
 
-#: Sessions that are open, on ranks that compute; and those with sidecars, who wait for the end of what nobody holds.
-OPEN: WeakSet[Session] = WeakSet()
-SERVED: set[Session] = set()
+#: Sessions that are open, on ranks that compute: also those that nobody else holds, which are closed at the end.
+OPEN: set[Session] = set()
 
 
 @atexit.register
@@ -125,6 +123,9 @@ class Session:
         self._ghosts: Triple = (0, 0, 0)
         self._refused: Error | None = None  # the newest of what was refused on this rank alone
         self.status: str | None = None  #: how the run ended: "finished", "incomplete", "interrupted" or "stopped"
+        for run in OPEN:
+            if run._has_sidecars and not run._run.is_over:
+                raise Error("the session before has sidecars and is still open", run._folder, "close it first")
         words = {"name": "host", "config": "", "overrides": [], "folder": "", "existing": "refuse"}
         try:
             words = {
@@ -155,8 +156,6 @@ class Session:
         self.comm = self._own_comm(comm)  #: of the ranks that compute, to be used instead; None on a sidecar
         if self._run.computes:
             OPEN.add(self)
-        if self._has_sidecars:
-            SERVED.add(self)
 
     def _own_comm(self, comm: Any) -> Any:
         if not self._run.computes or comm is None:
@@ -405,7 +404,6 @@ class Session:
             return
         self.status = "interrupted"
         OPEN.discard(self)
-        SERVED.discard(self)
         with translated_errors():
             self.status = self._run.end(problem)
         self._arrays.clear()
@@ -446,6 +444,8 @@ class Session:
                 f"\n  --> {self._folder}\nhint: open it by `with`, or call `close` on all ranks",
                 file=sys.stderr,
             )
+        if not self._run.all_leave(PATIENCE_S):
+            self._end_job(None, "ends with the session open, and not all others do")
         if self._has_sidecars and self._run.has_begun and not self._run.is_whole:
             self._end_job(None, "cannot tell the sidecars, which wait for what failed half-way")
         with suppress(Error):

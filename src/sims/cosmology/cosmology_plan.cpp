@@ -63,7 +63,9 @@ class CosmologyPlan : public SimulationPlan {
     return {{box_key, words_of_box(is_same ? wanted : in_file)}};
   }
 
-  double blocks() const override { return block_count(config_.mesh, config_.amr.min_level); }
+  double blocks() const override {
+    return config_.amr.max_level > config_.amr.min_level ? 0.0 : block_count(config_.mesh, config_.amr.min_level);
+  }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
     nlohmann::json description{{"cells", {n.x, n.y, n.z}},

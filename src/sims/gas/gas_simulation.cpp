@@ -381,7 +381,9 @@ class GasSimulationPlan : public SimulationPlan {
     return {.has_redshift = false, .first_time = 0.0, .last_time = setup_.problem.end};
   }
   std::vector<mesh::Quantity> quantities() const override { return quantities_of(setup_.hydro); }
-  double blocks() const override { return block_count(setup_.mesh, setup_.amr.min_level); }
+  double blocks() const override {
+    return setup_.amr.max_level > setup_.amr.min_level ? 0.0 : block_count(setup_.mesh, setup_.amr.min_level);
+  }
   nlohmann::json description() const override {
     const mesh::Int3 n = cells();
     return {{"cells", {n.x, n.y, n.z}},

@@ -227,7 +227,8 @@ void tell_rims(const HostState& state, const HostField& field, const Counts& cou
   found.push_back(finding_of(state, field, counts.first_rounded));
   found.back().verdict = "note";
   found.back().message += fmt::format(
-      " ({} such): they differ by rounding alone, as where both sides compute what one might copy", counts.rounded);
+      " ({} such): they differ by no more than rounding does, as where both sides compute what one might copy",
+      counts.rounded);
 }
 
 }  // namespace
