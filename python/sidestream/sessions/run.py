@@ -43,6 +43,12 @@ PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the l
 OPEN: set[Session] = set()
 
 
+def _refuse_beside_sidecars() -> None:
+    for run in OPEN:
+        if run._has_sidecars and not run._run.is_over:
+            raise Error("the session before has sidecars and is still open", run._folder, "close it first")
+
+
 @atexit.register
 def _end_forgotten() -> None:
     """Before mpi4py finalizes MPI, which is when the interpreter has ended."""
@@ -123,9 +129,7 @@ class Session:
         self._ghosts: Triple = (0, 0, 0)
         self._refused: Error | None = None  # the newest of what was refused on this rank alone
         self.status: str | None = None  #: how the run ended: "finished", "incomplete", "interrupted" or "stopped"
-        for run in OPEN:
-            if run._has_sidecars and not run._run.is_over:
-                raise Error("the session before has sidecars and is still open", run._folder, "close it first")
+        _refuse_beside_sidecars()
         words = {"name": "host", "config": "", "overrides": [], "folder": "", "existing": "refuse"}
         try:
             words = {
