@@ -35,6 +35,7 @@ from .arguments import (
 )
 from .calls import Method, alone, no_mesh, reason_of, together, wrong_call
 from .memory import TYPES, as_taken, is_writable, memory_of
+from .one_process import OneProcess
 
 PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the last
 
@@ -163,7 +164,7 @@ class Session:
 
     def _own_comm(self, comm: Any) -> Any:
         if not self._run.computes or comm is None:
-            return None if comm is not None else _Alone()
+            return None if comm is not None else OneProcess()
         own = type(comm).f2py(self._run.compute) if hasattr(type(comm), "f2py") else comm
         self._has_sidecars = own.size < comm.size
         return own
@@ -482,12 +483,6 @@ class Session:
             sys.stderr.flush()
         self._run.abort_job()
         os._exit(1)
-
-
-class _Alone:
-    """The communicator of one process, without mpi4py."""
-
-    rank, size = 0, 1
 
 
 def _job_program() -> str:
