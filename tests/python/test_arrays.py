@@ -258,7 +258,7 @@ def test_the_columns_have_names_and_no_units_that_nobody_told() -> None:
     [
         ({"array": np.ones((8, 8))}, "2 dimensions"),
         ({"array": np.ones((0, 8, 8))}, "no cell"),
-        ({"array": np.ones((8, 8, 8), dtype=complex)}, r"not real numbers\nhint: of complex numbers give `np.abs"),
+        ({"array": np.ones((8, 8, 8), dtype=complex)}, "not real numbers\nhint: of complex numbers give `np.abs"),
         ({"connectivity": 18}, "connectivity 18"),
         ({"box_size": 0.0}, "box_size"),
         ({"box_size": "large"}, "box_size"),
