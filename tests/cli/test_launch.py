@@ -13,9 +13,10 @@ import pytest
 import sidestream
 from calls import Done, command
 
+# Two seconds of steps: it is told that its time is over long before it ends.
 FLOW = """simulation = "vortex"
 run.max_steps = 300
-mesh = { cells = [32, 32, 1], block = 8 }
+mesh = { cells = [256, 256, 1], block = 32 }
 vortex.end = 1000
 stream.wait_for = 1
 [task.slice]
