@@ -106,9 +106,8 @@ def yt_slice(data: Any, out: Path) -> Numbers:
     return {"plane": yt_plane(data.slice("z", data.domain_center[2]), data)}
 
 
-def yt_sums(data: Any, out: Path) -> Numbers:
-    every = data.all_data()
-    density, heat = every["boxlib", "density"].d, every["boxlib", "Temp"].d
+def sums(density: np.ndarray, heat: np.ndarray) -> Numbers:
+    """What both make of the arrays that they have read."""
     total = density.sum()
     return {
         "total": total,
@@ -116,6 +115,11 @@ def yt_sums(data: Any, out: Path) -> Numbers:
         "least": density.min(),
         "most": density.max(),
     }
+
+
+def yt_sums(data: Any, out: Path) -> Numbers:
+    every = data.all_data()
+    return sums(every["boxlib", "density"].d, every["boxlib", "Temp"].d)
 
 
 def yt_groups(data: Any, out: Path) -> Numbers:
@@ -169,14 +173,7 @@ def our_slice(plot: Any) -> Numbers:
 
 
 def our_sums(plot: Any) -> Numbers:
-    density, heat = plot["gas_density"].values, plot["temperature"].values
-    total = density.sum()
-    return {
-        "total": total,
-        "temperature": (density * heat).sum() / total,
-        "least": density.min(),
-        "most": density.max(),
-    }
+    return sums(plot["gas_density"].values, plot["temperature"].values)
 
 
 def our_groups(plot: Any) -> Numbers:
