@@ -599,6 +599,12 @@ def steps():
 
 if how == "dropped":
     steps()
+elif how == "inside":
+    kept = steps()
+    if kept.comm is not None:
+        with sidestream.session(None, "other", comm=kept.comm, quiet=True) as inner:
+            inner.mesh((4, 4, 4 * inner.comm.size))
+        print("the one inside is over", flush=True)
 elif how == "again":
     kept = steps()
     if kept.comm is not None:
@@ -625,7 +631,9 @@ if how == "finalized":
         ("all", 3, SIDECAR),
         ("one", 3, SIDECAR),
         ("again", 2, SIDECAR),
+        ("inside", 2, SIDECAR),
         ("exit", 2, SLICE),
+        ("dropped", 1, SLICE),
         *slow(("kept", 1, SLICE), ("kept", 3, SIDECAR), ("all", 1, SLICE), ("one", 2, SLICE)),
     ],
 )
@@ -649,6 +657,7 @@ def test_a_session_that_nobody_closes_ends_with_the_program(how: str, ranks: int
     assert ("the session before has sidecars and is still open" in done.stdout) == (how == "again")
     assert len(results(tmp_path / "run")) == 2, "what was published is there"
     assert ("finished" in done.stdout.split()) == (how == "finalized"), done.stdout
+    assert ("the one inside is over" in done.stdout) == (how == "inside"), done.stdout
 
 
 def test_a_session_that_was_closed_does_nothing(tmp_path: Path) -> None:

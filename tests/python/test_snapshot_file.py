@@ -58,6 +58,8 @@ def test_fields_are_found_by_the_names_of_their_quantities(tmp_path: Path) -> No
     assert "pressure" not in plot
     np.testing.assert_array_equal(plot["gas_density"], plot["density"])
     plot.derive("thermal", "gas_density * temperature")
+    with pytest.raises(sidestream.Error, match="there is a field `gas_density` already"):
+        plot.derive("gas_density", "2 * density")
     np.testing.assert_array_equal(plot["thermal"], plot["density"].values * plot["Temp"].values)
     with pytest.raises(sidestream.Error, match="presure"):
         plot["presure"]

@@ -136,5 +136,15 @@ TEST(RunConfig, WhatIsMoreThanTheRanksThatWriteIsToldBeforeWork) {
   EXPECT_EQ(describe(config, 3).at("warnings").size(), 1u);
 }
 
+TEST(RunConfig, MethodsThatChooseTheirOwnWritersAreNotWarnedOf) {
+  for (const auto& [method, warnings] :
+       {std::pair("engine", 1u), std::pair("aggregated", 1u), std::pair("hdf5-collective", 0u)}) {
+    const std::string output = "[output]\ncheckpoint = { every = 1, aggregators = 3, method = \"";
+    const RunConfig config = read_run(core::parse_toml(good + output + method + "\" }\n", "run.toml"));
+
+    EXPECT_EQ(describe(config, 2).at("warnings").size(), warnings) << method;
+  }
+}
+
 }  // namespace
 }  // namespace sidestream::sims

@@ -34,8 +34,8 @@ from .arguments import (
     as_triple,
 )
 from .calls import Method, alone, no_mesh, reason_of, together, wrong_call
+from .communicators import OneProcess, reaches_beyond
 from .memory import TYPES, as_taken, is_writable, memory_of
-from .one_process import OneProcess
 
 PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the last
 
@@ -44,9 +44,9 @@ PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the l
 OPEN: set[Session] = set()
 
 
-def _refuse_beside_sidecars() -> None:
+def _refuse_beside_sidecars(comm: Any) -> None:
     for run in OPEN:
-        if run._has_sidecars and not run._run.is_over:
+        if run._has_sidecars and not run._run.is_over and reaches_beyond(comm, run.comm):
             raise Error("the session before has sidecars and is still open", run._folder, "close it first")
 
 
@@ -130,7 +130,7 @@ class Session:
         self._ghosts: Triple = (0, 0, 0)
         self._refused: Error | None = None  # the newest of what was refused on this rank alone
         self.status: str | None = None  #: how the run ended: "finished", "incomplete", "interrupted" or "stopped"
-        _refuse_beside_sidecars()
+        _refuse_beside_sidecars(comm)
         words = {"name": "host", "config": "", "overrides": [], "folder": "", "existing": "refuse"}
         try:
             words = {
