@@ -12,7 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "bench_program.hpp"
@@ -87,10 +89,16 @@ class Benchmark {
     const bool is_without = has("no"), is_with = has("yes");
     const int rounds = 1 + arguments_.repetitions * (is_without + is_with);
     for (std::size_t c = 0; c < cases_.size(); ++c) look_at(c, rounds);
+    // None always follows the same other one, whose pages the system may still have at hand.
+    std::vector<std::size_t> order(cases_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::mt19937 alike_on_all_ranks;
     for (int repetition = 0; repetition < arguments_.repetitions; ++repetition)
-      for (const bool is_durable : {false, true})
-        for (std::size_t c = 0; c < cases_.size() && (is_durable ? is_with : is_without); ++c)
-          measure(c, is_durable, rounds);
+      for (const bool is_durable : {false, true}) {
+        std::ranges::shuffle(order, alike_on_all_ranks);
+        for (const std::size_t c : order)
+          if (is_durable ? is_with : is_without) measure(c, is_durable, rounds);
+      }
     return report();
   }
 

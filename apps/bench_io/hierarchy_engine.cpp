@@ -25,6 +25,15 @@ struct Begins {
   std::vector<std::int64_t> cells{0}, particles{0};
 };
 
+// Calls `f(first, count)` for the cells of the root that lie together in `box`: planes, or lines where it is cut in x.
+void for_each_run(const Hierarchy& hierarchy, const mesh::Box& box, const auto& f) {
+  const mesh::Int3 cells = hierarchy.root().extent(), own = box.extent();
+  const std::int32_t lines = own.x == cells.x ? own.y : 1;
+  for (std::int32_t k = box.lo.z; k < box.hi.z; ++k)
+    for (std::int32_t j = box.lo.y; j < box.hi.y; j += lines)
+      f((std::int64_t{k} * cells.y + j) * cells.x + box.lo.x, std::int64_t{lines} * own.x);
+}
+
 // Runs of cells: lines of the root, then whole subgrids.
 std::vector<io::RowRun> cell_runs(const Hierarchy& hierarchy, const Begins& begins) {
   const mesh::Box box = hierarchy.pieces().front().box;
@@ -134,13 +143,15 @@ class EngineReader {
     statistics.files = 1;
   }
 
+  void read_field(std::size_t field, std::int64_t first, std::span<float> cells) {
+    read(places_[field] + first * 4, std::as_writable_bytes(cells));
+  }
   // Field after field.
   std::vector<float> read_cells(std::int64_t first, std::int64_t count) {
     std::vector<float> cells(static_cast<std::size_t>(count) * baryon_fields.size());
-    for (std::size_t f = 0; f < baryon_fields.size(); ++f) {
-      const auto part = std::span(cells).subspan(f * static_cast<std::size_t>(count), static_cast<std::size_t>(count));
-      read(places_[f] + first * 4, std::as_writable_bytes(part));
-    }
+    for (std::size_t f = 0; f < baryon_fields.size(); ++f)
+      read_field(f, first,
+                 std::span(cells).subspan(f * static_cast<std::size_t>(count), static_cast<std::size_t>(count)));
     return cells;
   }
 
@@ -171,6 +182,25 @@ class EngineReader {
   const std::vector<std::int64_t>& places_;
 };
 
+// Whether the cells of each rank's box lie in pieces that are large enough to be read by themselves. Collective.
+bool lies_in_large_pieces(const Hierarchy& hierarchy) {
+  constexpr std::int64_t large_bytes = 16 << 10;
+  double least = large_bytes;
+  for_each_run(hierarchy, hierarchy.pieces().front().box,
+               [&](std::int64_t, std::int64_t count) { least = std::min(least, static_cast<double>(count * 4)); });
+  return hierarchy.comm().min(least) >= large_bytes;
+}
+
+void read_own_cells(const Hierarchy& hierarchy, EngineReader& reader, Piece& root) {
+  for (std::size_t f = 0; f < baryon_fields.size(); ++f) {
+    std::span<float> left = root.field(f);
+    for_each_run(hierarchy, root.box, [&](std::int64_t first, std::int64_t count) {
+      reader.read_field(f, first, left.first(static_cast<std::size_t>(count)));
+      left = left.subspan(static_cast<std::size_t>(count));
+    });
+  }
+}
+
 io::AccessStatistics read(const Hierarchy& hierarchy, const std::string& path, std::vector<Piece>& pieces) {
   const comm::Communicator& comm = hierarchy.comm();
   std::vector<std::int64_t> places;
@@ -180,6 +210,7 @@ io::AccessStatistics read(const Hierarchy& hierarchy, const std::string& path, s
   places = comm.broadcast(places);
   const Begins begins(hierarchy.grids());
   const int ranks = comm.size();
+  const bool is_own_read = lies_in_large_pieces(hierarchy);
   std::vector<Share> cell_shares;
   for (int rank = 0; rank < ranks; ++rank) cell_shares.push_back(share_of(rank, ranks, hierarchy.root().volume()));
   io::AccessStatistics statistics;
@@ -188,7 +219,10 @@ io::AccessStatistics read(const Hierarchy& hierarchy, const std::string& path, s
   comm.agree_on([&] {
     EngineReader reader(path, places);
     const Share own = cell_shares[static_cast<std::size_t>(comm.rank())];
-    cells = reader.read_cells(own.first, own.count);
+    if (is_own_read)
+      read_own_cells(hierarchy, reader, pieces.front());
+    else
+      cells = reader.read_cells(own.first, own.count);
     const Share own_particles = share_of(comm.rank(), ranks, hierarchy.grids().front().particles);
     particles = reader.read_particles(own_particles.first, own_particles.count);
     for (Piece& piece : pieces) {
@@ -199,7 +233,7 @@ io::AccessStatistics read(const Hierarchy& hierarchy, const std::string& path, s
     statistics = reader.statistics;
   });
   const core::Stopwatch watch;
-  deal_cells(hierarchy, cell_shares, cells, pieces.front());
+  if (!is_own_read) deal_cells(hierarchy, cell_shares, cells, pieces.front());
   pieces.front().particles = brought_to_owners(hierarchy, particles);
   statistics.exchange_s += watch.seconds();
   return statistics;

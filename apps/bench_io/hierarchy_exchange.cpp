@@ -1,16 +1,23 @@
 #include "hierarchy_exchange.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sidestream::bench {
 
 namespace {
 
+// Those that stay do not travel.
 std::vector<Particle> delivered(const comm::Communicator& comm, const std::vector<Particle>& particles,
                                 const auto& target) {
-  std::vector<std::vector<Particle>> outgoing(static_cast<std::size_t>(comm.size()));
-  for (const Particle& particle : particles) outgoing[static_cast<std::size_t>(target(particle))].push_back(particle);
-  std::vector<Particle> all;
+  const auto ranks = static_cast<std::size_t>(comm.size()), own = static_cast<std::size_t>(comm.rank());
+  std::vector<std::size_t> targets, counts(ranks);
+  targets.reserve(particles.size());
+  for (const Particle& particle : particles) ++counts[targets.emplace_back(static_cast<std::size_t>(target(particle)))];
+  std::vector<std::vector<Particle>> outgoing(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) outgoing[rank].reserve(counts[rank]);
+  for (std::size_t p = 0; p < particles.size(); ++p) outgoing[targets[p]].push_back(particles[p]);
+  std::vector<Particle> all = std::exchange(outgoing[own], {});
   for (const std::vector<Particle>& incoming : comm.exchange(outgoing))
     all.insert(all.end(), incoming.begin(), incoming.end());
   return all;

@@ -178,17 +178,45 @@ TEST(Aggregation, WritesWholeUnitsEachByOneRankInFewWrites) {
   EXPECT_LE(all.memory_bytes, 6 * (16 << 10) + 2 * 8000 + bytes / comm.size());
 }
 
-// Rows of 32 KiB: by themselves small, together more than a large piece.
+// Rows of 8 KiB: by themselves small, together more than a large piece.
 TEST(Engine, GathersManySmallPiecesHoweverMuchARankHas) {
   const comm::Communicator comm(MPI_COMM_WORLD);
   if (comm.size() == 1) GTEST_SKIP() << "one rank has all, in one piece";
   const TemporaryFolder folder(comm);
-  const Sample sample = sample_of(comm, 1, 64, 4096);
+  const Sample sample = sample_of(comm, 1, 64, 1024);
 
   const io::AccessStatistics all =
       total(comm, io::write_array_file(comm, folder / "file", sample.file, {.method = "engine", .is_durable = false}));
 
   EXPECT_LE(all.writes, 4 * comm.size()) << "of " << 64 * comm.size() << " pieces";
+}
+
+// Behind rows of 8 KiB that are dealt in turn each rank has 512 KiB in a piece: on the mean pieces are not small.
+TEST(Engine, GathersSmallPiecesAndLeavesLargeOnesOfTheSameArraysToTheirRanks) {
+  const comm::Communicator comm(MPI_COMM_WORLD);
+  if (comm.size() == 1) GTEST_SKIP() << "one rank writes what it has";
+  const TemporaryFolder folder(comm);
+  if (io::file_system_of(folder.path(), false).has_large_units()) GTEST_SKIP() << "all are small on this file system";
+  constexpr int arrays = 2, small = 32;
+  constexpr std::int64_t large = 64;
+  Sample sample = sample_of(comm, arrays, small, 1024);
+  io::ArrayGroup& group = sample.group.group;
+  group.runs.push_back({group.run_total + comm.rank(), group.rows + large * comm.rank(), large});
+  group.run_total += comm.size();
+  group.rows += large * comm.size();
+  sample.take_group();
+
+  const io::AccessStatistics own =
+      io::write_array_file(comm, folder / "file", sample.file, {.method = "engine", .is_durable = false});
+
+  const io::AccessStatistics all = total(comm, own);
+  EXPECT_LE(all.writes, arrays * comm.size() + 8) << "large pieces, windows and tables, not " << small << " a rank";
+  EXPECT_GE(own.bytes_written, arrays * large * 1024 * 8) << "which nobody else writes";
+  if (comm.rank() == 0)
+    for (std::size_t a = 0; a < arrays; ++a) {
+      EXPECT_EQ(bytes_that_differ(folder / "file", (*sample.offsets)[a], sample.group.bytes(a)), 0);
+    }
+  comm.barrier();
 }
 
 TEST(Engine, LeavesLargePiecesToTheirRanks) {

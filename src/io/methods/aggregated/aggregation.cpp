@@ -80,8 +80,8 @@ struct Packed {
 
 class Aggregation {
  public:
-  Aggregation(const ArrayWrite& work, std::span<const std::size_t> groups, const FileDomains& domains)
-      : work_(work), domains_(domains), outgoing_(work, groups, domains), traffic_(work.comm) {}
+  Aggregation(const ArrayWrite& work, const FileDomains& domains)
+      : work_(work), domains_(domains), outgoing_(work, domains), traffic_(work.comm) {}
 
   AccessStatistics operator()() {
     plan();
@@ -255,10 +255,9 @@ int chosen_aggregators(std::int64_t bytes, std::int64_t portion_bytes, int ranks
       std::clamp<std::int64_t>((bytes + portion_bytes - 1) / portion_bytes, 1, std::max<std::int64_t>(1, most)));
 }
 
-AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::size_t> groups,
-                                  const FileSystem& system) {
+AccessStatistics write_aggregated(const ArrayWrite& work, const FileSystem& system) {
   std::vector<ByteRange> arrays;
-  for (const std::size_t g : groups)
+  for (std::size_t g = 0; g < work.groups.size(); ++g)
     for (std::size_t a = 0; a < work.groups[g].arrays.size(); ++a)
       arrays.push_back({work.offsets[g][a], work.groups[g].rows * work.groups[g].arrays[a].row_bytes()});
   const std::int64_t bytes = bytes_of(arrays);
@@ -273,7 +272,7 @@ AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::s
     choice.aggregators = chosen_aggregators(bytes, portion, choice.ranks, static_cast<int>(nodes), system.stripes);
   }
   const FileDomains domains(arrays, choice);
-  return Aggregation(work, groups, domains)();
+  return Aggregation(work, domains)();
 }
 
 }  // namespace sidestream::io

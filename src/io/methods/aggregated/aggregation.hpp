@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
+#include <cstdint>
 
 #include "io/disk/file_system.hpp"
 #include "io/methods/rows.hpp"
@@ -13,10 +12,9 @@ namespace sidestream::io {
 /// for each node.
 int chosen_aggregators(std::int64_t bytes, std::int64_t portion_bytes, int ranks, int nodes, int stripes);
 
-/// Writes `groups` through aggregators: rows travel to ranks that write whole units of the file system, in large
+/// Writes all through aggregators: rows travel to ranks that write whole units of the file system, in large
 /// pieces; while one window is written, the next is on its way. What a rank knows of the others is what comes to it. A
 /// rank that fails goes on taking part, and throws at the end. Collective.
-AccessStatistics write_aggregated(const ArrayWrite& work, std::span<const std::size_t> groups,
-                                  const FileSystem& system);
+AccessStatistics write_aggregated(const ArrayWrite& work, const FileSystem& system);
 
 }  // namespace sidestream::io

@@ -4,9 +4,8 @@
 
 namespace sidestream::io {
 
-OutgoingRows::OutgoingRows(const ArrayWrite& work, std::span<const std::size_t> groups, const FileDomains& domains)
-    : work_(work) {
-  for (const std::size_t g : groups) {
+OutgoingRows::OutgoingRows(const ArrayWrite& work, const FileDomains& domains) : work_(work) {
+  for (std::size_t g = 0; g < work.groups.size(); ++g) {
     const ArrayGroup& group = work.groups[g];
     for (std::size_t a = 0; a < group.arrays.size(); ++a)
       for (std::size_t r = 0; r < group.runs.size(); ++r) {

@@ -15,7 +15,7 @@ namespace sidestream::io {
 /// The rows of this rank, packed window by window in the order of rounds, then of the file. Local.
 class OutgoingRows {
  public:
-  OutgoingRows(const ArrayWrite& work, std::span<const std::size_t> groups, const FileDomains& domains);
+  OutgoingRows(const ArrayWrite& work, const FileDomains& domains);
 
   /// What a window gets from here, ascending; what touches is one range.
   struct Share {
