@@ -188,6 +188,7 @@ def test_yt_takes_the_plot_file_for_one_of_nyx(place: Path) -> None:
     assert type(dataset).__name__ == "NyxDataset"
     assert dataset.current_redshift == pytest.approx(20.0)
     assert list(dataset.domain_dimensions) == [16, 16, 16]
+    assert dataset.periodicity == (True, True, True)
     assert dataset.all_data()["all", "particle_position_x"].size == 16**3
     ours = sidestream.open(path)
     grid = dataset.covering_grid(0, dataset.domain_left_edge, dataset.domain_dimensions)

@@ -117,11 +117,13 @@ std::string header_text(const FileContent& content) {
   return text;
 }
 
-// What yt recognises a Nyx file by, and where it takes the cosmology from. The name of the library that Nyx is built on
-// must not occur in it, nor those of its other codes: yt would find the file ambiguous.
+// What yt recognises a Nyx file by, and where it takes the cosmology from, and which axes are periodic. The name of the
+// library that Nyx is built on must not occur in it, nor those of its other codes: yt would find the file ambiguous.
 std::string job_info(const FileContent& content) {
   const std::string rule(78, '=');
-  std::string text = fmt::format("{0}\n {2}\n{0}\nstep: {1}\n\n", rule, content.state.moment.step, nyx_of_ours);
+  const auto& periodic = content.state.geometry.periodic;
+  std::string text = fmt::format("{0}\n {2}\n{0}\nstep: {1}\nProb.lo_bc = {3:d} {4:d} {5:d}\n\n", rule,
+                                 content.state.moment.step, nyx_of_ours, periodic[0], periodic[1], periodic[2]);
   if (content.attribute("omega_m") == 0.0 && content.attribute("omega_lambda") == 0.0 &&
       content.attribute("hubble") == 0.0)
     return text;
