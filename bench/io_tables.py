@@ -26,18 +26,39 @@ def ratios(case: dict, key: str) -> list[str]:
     return [f"{speed[name]:.2f}" if name in speed else "" for name in ("of_disk", "of_best_peer", "of_worst_peer")]
 
 
-def row(case: dict) -> list[str]:
+def ways(report: dict, content: str) -> list[dict]:
+    """The cases of a content; `flash` files are `sidestream` files under other names."""
+    return [case for case in report["cases"] if case["content"] == content and case["format"] != "flash"]
+
+
+def counted(case: dict) -> list[str]:
+    """What reaches the file system."""
+    way = [case["format"], case["method"] or "its own"]
     if "error" in case:
-        return [case["format"], case["method"], "failed", *[""] * 10]
+        return [*way, "failed", *[""] * 5]
     calls = case["calls"]
     writes = large(calls["sizes"])
-    mean = f"{case['bytes'] / writes / 2**20:.3g} MiB" if writes else ""
-    counts = [f"{writes} x {mean}", str(calls["writes"] - writes), str(calls["writing_ranks"]), str(calls["syncs"])]
-    cells = [case["format"], case["method"] or "its own", *counts]
+    others = (calls["writes"] - writes, calls["writing_ranks"], calls["syncs"])
+    sizes = [f"{size / 2**20:.3g} MiB" for size in (case["bytes"] / max(writes, 1), calls["largest"])]
+    return [*way, str(writes), *sizes, *map(str, others)]
+
+
+def timed(case: dict) -> list[str]:
+    """How long it takes, and how fast that is beside other ways."""
+    way = [case["format"], case["method"] or "its own"]
+    if "error" in case:
+        return [*way, "failed", *[""] * 8]
+    writes = large(case["calls"]["sizes"])
+    cells = [*way, f"{writes} x {case['bytes'] / max(writes, 1) / 2**20:.3g} MiB"]
     for key in ("seconds", "seconds_synced"):
-        cells.append(milliseconds(case[key]))
-        cells += ratios(case, key)
+        cells += [milliseconds(case[key]), *ratios(case, key)]
     return cells
+
+
+def table(titles: list[str], words: int, rows: list[list[str]]) -> list[str]:
+    """`words`: so many columns are of text."""
+    rule = ["---"] * words + ["---:"] * (len(titles) - words)
+    return ["| " + " | ".join(cells) + " |" for cells in (titles, rule, *rows)]
 
 
 def reading_row(cold: dict, warm: dict) -> list[str]:
@@ -59,24 +80,25 @@ def reading_tables(report: dict) -> str:
         names = [f"{content}, {cache} cache" for cache in ("cold", "warm")]
         rows = [reading_row(*(of[name, form] for name in names)) for form in formats if (names[0], form) in of]
         lines += [f"\n**{content.capitalize()}**, {of[names[0], 'plain']['bytes'] / 1e6:.2f} MB\n"]
-        lines += ["| " + " | ".join(cells) + " |" for cells in (titles, ["---"] + ["---:"] * 6, *rows)]
+        lines += table(titles, 1, rows)
     return "\n".join(lines)
 
 
 def tables(report: dict) -> str:
     if report.get("reads"):
         return reading_tables(report)
-    titles = ["format", "method", "data writes", "small writes", "writing ranks", "fsyncs"]
+    counts = ["format", "method", "data writes", "of on average", "largest", "small writes", "writing ranks", "fsyncs"]
+    times = ["format", "method", "data writes"]
     for which in ("", " with fsync"):
-        titles += [f"ms{which}, median (best)", "of disk", "of best peer", "of worst peer"]
-    lines = []
-    where = f"{report['ranks']} ranks on {report['cores']} cores, {report['processor']}, {report['file_system']}"
-    for content in dict.fromkeys(case["content"] for case in report["cases"]):
-        cases = [case for case in report["cases"] if case["content"] == content]
-        times = "times of the model file system" if report["model"] else f"{report['repetitions']} repetitions in turns"
-        lines += [f"\n**{content.capitalize()}**, {cases[0]['bytes'] / 1e6:.1f} MB, {where}, {times}\n"]
-        lines += ["| " + " | ".join(cells) + " |" for cells in (titles, ["---", "---"] + ["---:"] * 12)]
-        lines += ["| " + " | ".join(row(case)) + " |" for case in cases]
+        times += [f"ms{which}, median (best)", "of disk", "of best peer", "of worst peer"]
+    lines = [f"{report['ranks']} ranks on {report['cores']} cores, {report['processor']}, {report['file_system']}, "]
+    lines[0] += "times of the model file system" if report["model"] else f"{report['repetitions']} repetitions in turns"
+    contents = list(dict.fromkeys(case["content"] for case in report["cases"]))
+    for titles, row in ((counts, counted), (times, timed)):
+        for content in contents:
+            cases = ways(report, content)
+            lines += [f"\n**{content.capitalize()}**, {cases[0]['bytes'] / 1e6:.1f} MB\n"]
+            lines += table(titles, 2, [row(case) for case in cases])
     lines += [""] * bool(report.get("claims"))
     for claim in report.get("claims", []):
         lines.append(f"* {claim['text']}: {claim['factor']:.2f} (wanted {claim['wanted']})")

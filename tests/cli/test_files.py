@@ -54,6 +54,14 @@ def test_particles_that_a_format_cannot_hold_are_told_of(sidestream: CommandLine
     assert done.stderr == "warning: vtkhdf files hold no particles: 29 were left out\n"
 
 
+def test_more_parts_than_ranks_are_warned_of(sidestream: CommandLine) -> None:
+    done = sidestream("convert", REFINED, "out.hdf5_chk", "--format", "sidestream", "--files", 3, "-n", 2)
+
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[0] == "warning: `--files 3` is more than the ranks that write"
+    assert "hint: start on -n 3" in done.stderr.splitlines()
+
+
 def test_a_file_that_has_lost_its_checksums_is_read_with_a_warning(tmp_path: Path, sidestream: CommandLine) -> None:
     lost = shutil.ignore_patterns("sidestream.*")
     shutil.copytree(REFINED, tmp_path / "plt00007", ignore=lost)

@@ -82,10 +82,12 @@ def test_finer_blocks_hide_what_they_cover_and_yt_sees_the_same_cells(tmp_path: 
     output = '[output]\nplotfile = { format = "nyx", every = 1, variables = ["gas_density"] }\n'
     with opened(tmp_path, output) as run:
         blocks = [np.s_[0:4, :, :], np.s_[4:8, :, :], np.s_[6:10, 2:10, 4:10]]
-        run.mesh((8, 8, 8), blocks=blocks, levels=[0, 0, 1])
+        run.mesh((8, 8, 8), blocks=blocks, levels=[0, 0, 1], periodic=(False, True, True))
         run.field("gas_density", [coarse[:4], coarse[4:], fine], unit="Msun/Mpc3")
         run.begin()
-    data = yt.load(str(tmp_path / "run" / "plt00000")).all_data()
+    dataset = yt.load(str(tmp_path / "run" / "plt00000"))
+    assert dataset.periodicity == (True, True, False)
+    data = dataset.all_data()
     density, volume = (data["boxlib", name] for name in ("density", "cell_volume"))
     share = volume / volume.sum()
     assert float((share * density / density.min()).sum()) == pytest.approx(
@@ -617,6 +619,11 @@ else:
 if how == "finalized":
     MPI.Finalize()
     if kept.comm is not None:
+        for call in (lambda: kept.step(2, 2.0), lambda: kept.mesh(), kept.progress):
+            try:
+                call()
+            except sidestream.Error as error:
+                print(error, flush=True)
         kept.close()
         print(kept.status, flush=True)
 """
@@ -657,6 +664,7 @@ def test_a_session_that_nobody_closes_ends_with_the_program(how: str, ranks: int
     assert ("the session before has sidecars and is still open" in done.stdout) == (how == "again")
     assert len(results(tmp_path / "run")) == 2, "what was published is there"
     assert ("finished" in done.stdout.split()) == (how == "finalized"), done.stdout
+    assert done.stdout.count("the run has ended") == (3 if how == "finalized" else 0), done.stdout
     assert ("the one inside is over" in done.stdout) == (how == "inside"), done.stdout
 
 

@@ -98,8 +98,11 @@ def convert(
         _names(compress),
         files,
     )
+    writers = count_of(ranks, launcher)
+    if files is not None and files > writers:
+        console.say(f"warning: `--files {files}` is more than the ranks that write\nhint: start on -n {files}")
     with console.status(f"converting {source}") as tell:
-        report = conversion.convert(request, count_of(ranks, launcher), launcher, tell)
+        report = conversion.convert(request, writers, launcher, tell)
     if report["left_out_particles"]:
         console.say(f"warning: {form} files hold no particles: {report['left_out_particles']} were left out")
     console.print_json(report) if as_json else print_description(_summary(report))

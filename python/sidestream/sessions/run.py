@@ -416,8 +416,8 @@ class Session:
     @property
     def _present(self) -> Any:
         """The run, as long as there is one and this rank computes."""
-        if self.status is not None:
-            raise Error("the run has ended", hint="open another session")
+        if self.status is not None or self._run.is_over:
+            raise Error("the run has ended", hint="open another session, before MPI is finalized")
         if not self._run.computes:
             raise Error("this rank does not compute", hint="leave it out where `comm` is None")
         return self._run

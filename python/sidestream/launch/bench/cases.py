@@ -97,17 +97,9 @@ def require_ranks(ranks: int, most: int) -> None:
 
 def require_folder(folder: Path | None) -> None:
     """That figures can be written there, if they are to be."""
-    if folder is None:
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".sidestream_probe"
-        probe.touch()
-        probe.unlink()
-    except OSError as problem:
-        raise Error(
-            f"cannot write there: {problem.strerror}", folder, hint="choose another folder with --out"
-        ) from problem
+    if folder is not None:
+        with io.passing_folder(folder, "--out"):
+            pass
 
 
 def run(request: CaseRequest) -> dict[str, Any]:
@@ -155,8 +147,9 @@ def _modelled(request: CaseRequest) -> dict[str, Any]:
 
 
 def write(report: dict[str, Any], folder: Path) -> None:
-    """Writes `CASE.json`, `CASE.png` and `CASE.svg` in `folder`."""
+    """Writes `CASE.json`, `CASE.png` and `CASE.svg` in `folder`, which is made."""
     name = report["case"]
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
     _draw(FIGURES[name](report["modelled"]), folder, name)
 

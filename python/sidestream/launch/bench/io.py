@@ -52,13 +52,13 @@ class BenchRequest:
 
 def measure(request: BenchRequest) -> dict[str, Any]:
     """Runs the benchmark; returns its report with the comparisons of `compare`."""
-    with terminable(), _folder_in(request.folder) as folder:
+    with terminable(), passing_folder(request.folder, "--folder") as folder:
         return compare(report_of(BENCH_IO, request.arguments(folder), request.ranks, request.launcher))
 
 
 @contextmanager
-def _folder_in(outer: Path) -> Iterator[Path]:
-    """A folder that goes at the end, with all that had to be made for it, however the end comes."""
+def passing_folder(outer: Path, option: str) -> Iterator[Path]:
+    """A folder that goes at the end, with all that had to be made for it, however the end comes; `option` names it."""
     missing = [path for path in (outer, *outer.parents) if not path.exists()]
     try:
         try:
@@ -68,7 +68,7 @@ def _folder_in(outer: Path) -> Iterator[Path]:
             raise Error(
                 f"cannot write there: {problem.strerror}",
                 outer,
-                hint="choose another folder with --folder, or make room",
+                hint=f"choose another folder with {option}, or make room",
             ) from problem
         with folder as name:
             yield Path(name)
