@@ -274,6 +274,22 @@ std::vector<hsize_t> row_start(const std::vector<std::int64_t>& shape, std::int6
   return start;
 }
 
+}  // namespace
+
+PropertiesHandle transfer_of(hid_t dataset, hid_t in_memory, std::int64_t elements) {
+  constexpr std::int64_t least_bytes = 4 << 10, most_bytes = 1 << 20;
+  const TypeHandle in_file(H5Dget_type(dataset), "H5Dget_type");
+  const auto element = static_cast<std::int64_t>(std::max(H5Tget_size(in_file), H5Tget_size(in_memory)));
+  PropertiesHandle transfer(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
+  const std::int64_t wanted = elements < most_bytes / element ? elements * element : most_bytes;
+  check_hdf5(
+      H5Pset_buffer(transfer, static_cast<std::size_t>(std::max({wanted, element, least_bytes})), nullptr, nullptr),
+      "H5Pset_buffer");
+  return transfer;
+}
+
+namespace {
+
 // Rows of a dataset, read as `type` into `out` after `take(count of elements)` made room.
 template <typename Take>
 void read_rows(hid_t dataset, hid_t type, std::int64_t first, std::int64_t count, Take take) {
@@ -289,7 +305,8 @@ void read_rows(hid_t dataset, hid_t type, std::int64_t first, std::int64_t count
       in_memory(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), "H5Screate_simple");
   check_hdf5(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr),
              "H5Sselect_hyperslab");
-  check_hdf5(H5Dread(dataset, type, in_memory, in_file, H5P_DEFAULT, out), "H5Dread");
+  const PropertiesHandle transfer = transfer_of(dataset, type, product(shape));
+  check_hdf5(H5Dread(dataset, type, in_memory, in_file, transfer, out), "H5Dread");
 }
 
 template <typename T>
@@ -297,7 +314,8 @@ std::vector<T> read_all(hid_t dataset, hid_t type, std::int64_t file_bytes) {
   const std::vector<std::int64_t> shape = shape_of(dataset);
   check_size(shape, file_bytes);
   std::vector<T> values(static_cast<std::size_t>(product(shape)));
-  if (!values.empty()) check_hdf5(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "H5Dread");
+  const PropertiesHandle transfer = transfer_of(dataset, type, std::ssize(values));
+  if (!values.empty()) check_hdf5(H5Dread(dataset, type, H5S_ALL, H5S_ALL, transfer, values.data()), "H5Dread");
   return values;
 }
 

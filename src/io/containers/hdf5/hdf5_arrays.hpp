@@ -39,6 +39,10 @@ void put_dataset(hid_t file, const std::string& name, hid_t type, const std::vec
 void put_text_dataset(hid_t file, const std::string& name, const std::string& text);
 void put_text_attribute(hid_t object, const std::string& name, const std::string& text);
 
+/// How so many elements of a dataset are read: HDF5 converts through a buffer of 1 MiB, which it clears for each read
+/// however few they are; this one is no larger than they are.
+PropertiesHandle transfer_of(hid_t dataset, hid_t in_memory, std::int64_t elements);
+
 /// An HDF5 file opened for reading, with its parts (`file_parts.hpp`) where it has any; local, one thread at a time.
 /// Every failure is a core::Error naming file and dataset.
 class Hdf5Reader {

@@ -121,20 +121,12 @@ class Hdf5FlashSource : public FlashSource {
   static std::string column(hid_t dataset, const char* name, hid_t type) {
     const TypeHandle pair(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)), "H5Tcreate");
     check_hdf5(H5Tinsert(pair, name, 0, type), "H5Tinsert");
-    std::string bytes(count_of(dataset) * H5Tget_size(type), '\0');
+    const std::size_t count = count_of(dataset);
+    std::string bytes(count * H5Tget_size(type), '\0');
     if (bytes.empty()) return bytes;
-    const PropertiesHandle transfer = transfer_through_little(dataset, pair);
+    const PropertiesHandle transfer = transfer_of(dataset, pair, static_cast<std::int64_t>(count));
     check_hdf5(H5Dread(dataset, pair, H5S_ALL, H5S_ALL, transfer, bytes.data()), "H5Dread");
     return bytes;
-  }
-  // HDF5 converts through a buffer of 1 MiB, which it clears for each column however few rows there are.
-  static PropertiesHandle transfer_through_little(hid_t dataset, hid_t in_memory) {
-    constexpr std::size_t least_bytes = std::size_t{16} << 10;
-    const TypeHandle in_file(H5Dget_type(dataset), "H5Dget_type");
-    PropertiesHandle transfer(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
-    const std::size_t bytes = std::max({least_bytes, H5Tget_size(in_file), H5Tget_size(in_memory)});
-    check_hdf5(H5Pset_buffer(transfer, bytes, nullptr, nullptr), "H5Pset_buffer");
-    return transfer;
   }
   static std::vector<std::string> text_column(hid_t dataset, hid_t table, const char* name) {
     const int member = check_hdf5(H5Tget_member_index(table, name), "H5Tget_member_index");
