@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import pty
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +63,28 @@ def test_importing_the_package_or_its_commands_loads_nothing_heavy(module: str) 
     script = f"import sys, {module}; assert not {{'numpy', 'xarray', 'h5py', 'matplotlib'}} & set(sys.modules)"
 
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("words", ["plot", "report", "info", "view", "bill", "verify", "compare --data flux_power"])
+def test_a_command_says_something_before_it_loads_what_is_heavy(words: str, finished_run: Path, tmp_path: Path) -> None:
+    for module in ("matplotlib", "numpy", "xarray"):
+        (tmp_path / f"{module}.py").write_text("import time\ntime.sleep(120)\n")
+    name, *options = words.split()
+    line = [sys.executable, "-m", "sidestream", name, str(finished_run), *options]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        line, stdin=theirs, stdout=theirs, stderr=theirs, env=os.environ | {"PYTHONPATH": str(tmp_path)}
+    )
+    try:
+        os.close(theirs)
+        said, _, _ = select.select([ours], [], [], 60.0)
+
+        assert said and os.read(ours, 1), "nothing on the terminal while it loads"
+        assert process.poll() is None, "it did not come to load them"
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
 
 
 def test_a_public_name_that_does_not_exist_is_an_attribute_error() -> None:

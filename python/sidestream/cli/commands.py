@@ -254,9 +254,10 @@ def info(
       sidestream info sedov_hdf5_chk_0010
       sidestream info runs/demo/results/halos/000120.nc --json
     """
-    from ..files.description import describe, print_description
+    with console.status(f"looking at {path}"):
+        from ..files.description import describe, print_description
 
-    description = describe(path)
+        description = describe(path)
     console.print_json(description) if as_json else print_description(description)
 
 
@@ -277,10 +278,15 @@ def plot(
       sidestream plot runs/demo
       sidestream plot runs/demo --task halos --out pictures
     """
-    from ..figures import save_pictures
-    from ..files.opening import open_run
+    with console.status(f"drawing {run}") as tell:
+        from ..figures import save_pictures
+        from ..files.opening import open_run
 
-    for path in save_pictures(open_run(run), out or run / "pictures", task):
+        paths = []
+        for path in save_pictures(open_run(run), out or run / "pictures", task):
+            paths.append(path)
+            tell(path.name)
+    for path in paths:
         typer.echo(path)
 
 
@@ -292,12 +298,11 @@ def report(run: RunFolder) -> None:
     Example:
       sidestream report runs/demo
     """
-    from ..files.opening import open_run
-    from ..report import write_report
-
-    opened = open_run(run)
     with console.status(f"writing the report of {run}") as tell:
-        page = write_report(opened, tell)
+        from ..files.opening import open_run
+        from ..report import write_report
+
+        page = write_report(open_run(run), tell)
     typer.echo(page)
 
 
@@ -313,10 +318,11 @@ def bill(run: RunFolder, as_json: Json = False) -> None:
       sidestream bill runs/demo
       sidestream bill runs/demo --json
     """
-    from ..files.opening import open_run
-    from ..runs import bill as bills
+    with console.status(f"reading {run}"):
+        from ..files.opening import open_run
+        from ..runs import bill as bills
 
-    found = bills.bills_of(open_run(run))
+        found = bills.bills_of(open_run(run))
     console.print_json(bills.as_json(found)) if as_json else bills.print_bills(found)
 
 

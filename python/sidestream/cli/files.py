@@ -128,15 +128,15 @@ def verify(
       sidestream verify runs/demo/chk00050.hdf5_chk -n 4
       sidestream verify runs/demo --json
     """
-    from ..archive.manifest import still_arriving
-    from ..archive.place import ARRIVING
-    from ..files.opening import is_there
-    from ..launch import verification
-
-    if is_there(path) and (path / ARRIVING).is_dir():
-        raise still_arriving(path)
     verdicts: list[dict[str, Any]] = []
     with console.status(f"verifying {path}") as tell:
+        from ..archive.manifest import still_arriving
+        from ..archive.place import ARRIVING
+        from ..files.opening import is_there
+        from ..launch import verification
+
+        if is_there(path) and (path / ARRIVING).is_dir():
+            raise still_arriving(path)
         for verdict in verification.verify(path, count_of(ranks, launcher), launcher, tell):
             verdicts.append(verdict)
             if not as_json:

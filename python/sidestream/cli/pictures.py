@@ -36,9 +36,10 @@ def view(run: RunFolder, task: Task = None, port: Port = 0, open_page: Opened = 
       sidestream view runs/wind_tunnel --open
       sidestream view runs/wind_tunnel --task vorticity --port 8000
     """
-    from ..pictures.viewing import ViewServer
+    with console.status(f"looking for pictures in {run}"):
+        from ..pictures.viewing import ViewServer
 
-    pictures = _pictures(run, task)
+        pictures = _pictures(run, task)
     with suppress(KeyboardInterrupt), ViewServer(pictures).serving(port) as address:
         _tell_address(address, open_page)
         threading.Event().wait()

@@ -191,14 +191,15 @@ def compare(
       sidestream compare runs/cold runs/warm --data flux_power.karacayli2022 --out dark_matter.png
       sidestream compare runs/demo --data power.csv --covariance covariance.csv
     """
-    from ..files.opening import open_run
-    from ..study import compare as comparing
-    from ..study.overlay import overlay
-
     if not within >= 0:
         raise UsageError(f"--within {within} is less than zero", hint="it is a distance in redshift")
-    made = comparing.compare([open_run(run) for run in runs], data, task, within, covariance)
-    picture = overlay(made, Path(data).stem if data.lower().endswith(".csv") else data)
+    with console.status("comparing"):
+        from ..files.opening import open_run
+        from ..study import compare as comparing
+        from ..study.overlay import overlay
+
+        made = comparing.compare([open_run(run) for run in runs], data, task, within, covariance)
+        picture = overlay(made, Path(data).stem if data.lower().endswith(".csv") else data)
     path = out or Path(f"{picture.name}.png")
     picture.name = path.stem
     numbers = [path.with_name(path.stem + ending) for ending in (".csv", ".nc")]
