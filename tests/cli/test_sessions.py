@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 import time
@@ -34,6 +35,10 @@ def opened(folder: Path, text: str = SLICE, name: str = "run", **options: Any) -
 
 def heights() -> np.ndarray:
     return np.random.default_rng(7).uniform(1.0, 2.0, SHAPE)
+
+
+def heights_of(shape: tuple[int, ...], seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(1.0, 2.0, shape)
 
 
 def run_with(folder: Path, array: Any, name: str, text: str = SLICE, **mesh: Any) -> dict[str, dict[str, bytes]]:
@@ -224,6 +229,56 @@ def read_only(kind: str, values: np.ndarray, folder: Path) -> np.ndarray:
 
 
 CHECKPOINT = '[output]\ncheckpoint = { format = "raw", every = 1 }\n'
+
+
+@pytest.mark.parametrize("form", ["raw", "sidestream", "nyx", *slow("enzo-hdf5", "flash", "files")])
+def test_fields_that_have_the_names_of_files_are_filled_by_a_restart(form: str, tmp_path: Path) -> None:
+    text = CHECKPOINT.replace("raw", form)
+    names = ("density", "x_velocity", "Temp", "Density", "height")
+    expected = {name: (n + 1) * heights() for n, name in enumerate(names) if name != "Density" or form != "enzo-hdf5"}
+    filled = {name: np.zeros(SHAPE) for name in expected}
+    for arrays in (expected, filled):
+        with opened(tmp_path, text, existing="resume") as run:
+            run.mesh(SHAPE)
+            for name, array in arrays.items():
+                run.field(name, array)
+            step, time = run.begin()
+            if arrays is expected:
+                run.step(1, 1.0)
+
+    assert (step, time) == (1, 1.0)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(filled[name], array, err_msg=name)
+
+
+def test_two_fields_that_files_know_by_one_name_are_refused_before_the_run_begins(tmp_path: Path) -> None:
+    with opened(tmp_path, CHECKPOINT) as run:
+        run.mesh(SHAPE)
+        for one, other in (("gas_density", "density"), ("x_velocity", "velocity_x"), ("temperature", "Temp")):
+            run.field(one, heights())
+            with pytest.raises(sidestream.Error, match=f"two fields of one quantity\n  --> field `{other}` and `{one}`"):
+                run.field(other, heights())
+            run.field(one, heights())
+        run.begin()
+
+
+@pytest.mark.parametrize("form", ["sidestream", "flash-5d"])
+def test_equal_blocks_of_two_levels_are_written_in_formats_of_equal_blocks(form: str, tmp_path: Path) -> None:
+    corners = list(itertools.product((0, 8), repeat=3))
+    blocks = [tuple(np.s_[lo : lo + 8] for lo in corner) for corner in (*corners, *corners)]
+    arrays = [heights_of((8, 8, 8), n) for n in range(16)]
+    filled = [np.zeros((8, 8, 8)) for _ in arrays]
+    for values in (arrays, filled):
+        with opened(tmp_path, CHECKPOINT.replace("raw", form), existing="resume") as run:
+            run.mesh((16, 16, 16), blocks=blocks, levels=[0] * 8 + [1] * 8)
+            run.field("height", values)
+            run.begin()
+            if values is arrays:
+                run.step(1, 1.0)
+
+    for n, (one, other) in enumerate(zip(arrays, filled, strict=True)):
+        if n != 0:  # which finer ones cover
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("kind", ["flag", "bytes", "memmap", "broadcast", "one number for many cells"])

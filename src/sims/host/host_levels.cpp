@@ -84,6 +84,7 @@ void cut_out(const Box& box, const Box& hole, std::vector<Box>& beside) {
   }
 }
 
+// What is covered whole stays in one piece: formats of equal blocks take it.
 struct Pieces {
   std::vector<Box> leaves, covered;
 };
@@ -103,6 +104,7 @@ Pieces pieces_of(const Box& box, const std::vector<Box>& covers) {
     }
     all.leaves = std::move(still);
   }
+  if (all.leaves.empty()) all.covered = {box};
   return all;
 }
 

@@ -11,6 +11,7 @@
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/io/quantity_names.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/host/element_types.hpp"
 
@@ -86,6 +87,10 @@ void HostState::set_field(HostField field) {
   for (std::size_t n = 0; n < field.blocks.size(); ++n)
     require_reach(field.blocks[n], mesh_.blocks[n].box.grown(mesh_.ghosts.layers).extent(), size_bytes(field.type),
                   fmt::format("{}, block {}", where, n));
+  for (const HostField& other : fields_)
+    if (other.quantity.name != name && io::quantity_of(other.quantity.name) == io::quantity_of(name))
+      throw core::Error("two fields of one quantity", where + fmt::format(" and `{}`", other.quantity.name),
+                        "files know both by one name: give one of them another");
   if (is_closed_ && !names_.contains(name))
     throw core::Error("a field that the run has not begun with", where, "give all fields before the run begins");
   digest_.reset();
@@ -249,11 +254,11 @@ mesh::Snapshot HostState::snapshot() const {
   return snapshot;
 }
 
-void HostState::fill(const HostField& field, const mesh::Snapshot& state) const {
+void HostState::fill(const HostField& field, const std::string& name, const mesh::Snapshot& state) const {
   for (int level = 0; level < static_cast<int>(levels_.layouts.blocks.size()); ++level) {
     const BlockTable table = table_of(field, level);
     mesh::Field<double> cells(table.layout, compute_.rank());
-    state.read(field.quantity.name, level, cells);
+    state.read(name, level, cells);
     with_type(field.type, [&]<typename T>(T*) {
       for (int b = 0; b < cells.blocks(); ++b)
         core::for_each_cell(cells.box(b), [&, from = cells.view(b)](int k, int j, int i) {
@@ -266,12 +271,14 @@ void HostState::fill(const HostField& field, const mesh::Snapshot& state) const 
 void HostState::take(const mesh::Snapshot& state) {
   for (const HostField& field : fields_) {
     if (!field.quantity.is_state) continue;
+    const std::string& own = field.quantity.name;
+    const std::string name = state.has(own) ? own : io::quantity_of(own);  // files are read in the words of analyses
     compute_.agree_on([&] {
-      if (!state.has(field.quantity.name))
-        throw core::Error(fmt::format("the checkpoint has no `{}`", field.quantity.name), state.source,
+      if (!state.has(name))
+        throw core::Error(fmt::format("the checkpoint has no `{}`", own), state.source,
                           "give the program's state the quantities that it had then");
     });
-    fill(field, state);
+    fill(field, name, state);
   }
   for (const mesh::Species& species : state.species()) restored[species.name()] = species.take();
   const double stays = progress;

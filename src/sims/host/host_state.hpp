@@ -61,7 +61,8 @@ class HostState {
   mesh::BlockTable table_of(const HostField& field, int level) const;
   void add(const HostField& field, mesh::Snapshot& snapshot) const;
   mesh::Particles particles_of(const HostSpecies& species) const;
-  void fill(const HostField& field, const mesh::Snapshot& state) const;
+  /// From the field `name` of a file.
+  void fill(const HostField& field, const std::string& name, const mesh::Snapshot& state) const;
 
   const comm::Communicator& compute_;
   HostMesh mesh_;
