@@ -256,7 +256,9 @@ def test_two_fields_that_files_know_by_one_name_are_refused_before_the_run_begin
         run.mesh(SHAPE)
         for one, other in (("gas_density", "density"), ("x_velocity", "velocity_x"), ("temperature", "Temp")):
             run.field(one, heights())
-            with pytest.raises(sidestream.Error, match=f"two fields of one quantity\n  --> field `{other}` and `{one}`"):
+            with pytest.raises(
+                sidestream.Error, match=f"two fields of one quantity\n  --> field `{other}` and `{one}`"
+            ):
                 run.field(other, heights())
             run.field(one, heights())
         run.begin()

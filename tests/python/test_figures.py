@@ -95,6 +95,26 @@ def test_the_axis_of_a_density_distribution_says_what_cells_count_for(
     assert f"fraction of the {weight} per" in picture.figure.axes[0].get_ylabel()
 
 
+def test_the_axes_of_a_distribution_of_what_is_no_density_do_not_call_it_one(
+    own_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Run.result
+
+    def of_temperature(run: Run, task: str, step: int) -> xr.Dataset:
+        found = read(run, task, step)
+        others = [name for name in found if str(name).endswith("_pdf") and name != "gas_density_pdf"]
+        return found.drop_vars(others).rename(gas_density_pdf="temperature_pdf").assign_attrs(weight="mass")
+
+    monkeypatch.setattr(Run, "result", of_temperature)
+
+    (picture,) = pictures(Run(own_run), "pdfs")
+
+    (axes,) = picture.figure.axes
+    assert axes.get_xlabel() == "temperature / mean"
+    assert axes.get_ylabel().startswith("fraction of the volume times the field per")
+    assert "density" not in f"{picture.title} {picture.caption}".lower()
+
+
 def test_the_axis_of_a_distribution_of_values_names_the_quantity(
     own_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,10 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
     value = "overdensity" if in_means else "value"
     unit = unit_label(tables[-1], value)
     redshifts = [float(table.attrs.get("redshift", 0.0)) for table in tables]
+    densities = all("density" in field for field in fields)
+    weight = str(tables[-1].attrs.get("weight", "volume"))
+    if weight == "mass" and not densities:
+        weight = "volume times the field"
     with look():
         figure = Figure(figsize=(max(6.4, 4.0 * len(fields)), 4.2))
         panels = figure.subplots(1, len(fields), sharey=True, sharex=True, squeeze=False)[0]
@@ -36,14 +40,17 @@ def pictures(run: Run, task: str) -> Iterator[Picture]:
             axes.set(
                 xscale="log",
                 yscale="log",
-                xlabel="density / mean" if in_means else f"{quantity.replace('_', ' ')}{unit}",
+                xlabel=_over_mean(quantity) if in_means else f"{quantity.replace('_', ' ')}{unit}",
             )
             axes.set_title(field_name(quantity))
         per = "dex" if "log10" in str(tables[-1][fields[0]].attrs.get("long_name", "")) else "unit"
-        weight = str(tables[-1].attrs.get("weight", "volume"))
         panels[0].set_ylabel(f"fraction of the {weight} per {per}")
         panels[0].legend()
-    caption = f"How much of the {weight} has which {'density' if in_means else 'value'}."
-    yield Picture(
-        f"{task}-pdf", "Density distribution" if in_means else "Distribution", caption, figure, wide=len(fields) > 1
-    )
+    is_of_density = in_means and densities
+    caption = f"How much of the {weight} has which {'density' if is_of_density else 'value'}."
+    title = "Density distribution" if is_of_density else "Distribution"
+    yield Picture(f"{task}-pdf", title, caption, figure, wide=len(fields) > 1)
+
+
+def _over_mean(quantity: str) -> str:
+    return f"{'density' if quantity.endswith('density') else quantity.replace('_', ' ')} / mean"

@@ -94,7 +94,10 @@ class Pdf final : public Analysis {
         .doc("fields to count; of these three standard ones those that the simulation has");
     table.option("weight", &Parameters::weight, "volume")
         .one_of({"volume", "mass"})
-        .doc("what a cell counts for in `<field>_pdf`: its volume, or that times the density");
+        .doc(
+            "what a cell counts for in `<field>_pdf`: its volume, or that times the field, which is the mass where it "
+            "is "
+            "a density");
     table.option("low", &Parameters::low, 1e-3).doc("low edge of the first bin, in means or in the unit of the field");
     table.option("high", &Parameters::high, 1e5).doc("high edge of the last bin, likewise");
     table.option("bins", &Parameters::bins, 200).range(1, 1e6).doc("number of bins, of equal width in the logarithm");
@@ -125,7 +128,8 @@ class Pdf final : public Analysis {
       if (parameters_.in_means && !(average > 0))
         throw core::Error(
             "the mean of the field `" + name + "` is " + std::to_string(average) + ", so it has no overdensity", "",
-            "take a quantity whose mean is positive, or histogram its values: set `low` and `high`");
+            "take a quantity whose mean is positive, or count positive values as they are: `in_means = false`, with "
+            "`low` and `high` in its unit");
       const Histogram histogram(comm, field, parameters_.in_means ? average : 1.0, bins_, parameters_.weight == "mass");
       if (comm.rank() == 0) add_histogram(result, name, histogram, average);
     }
@@ -142,6 +146,10 @@ class Pdf final : public Analysis {
                             " to `high` = " + std::to_string(p.high),
                         "low", "set 0 < low < high");
     return {p.low, p.high, p.bins};
+  }
+  std::string weight_of(const std::string& name) const {
+    if (parameters_.weight == "volume") return "volume";
+    return (name.find("density") != std::string::npos ? "mass of " : "volume times ") + name;
   }
   static bool is_standard(const std::string& name) {
     return name == "gas_density" || name == "dark_matter_density" || name == "total_density";
@@ -165,7 +173,7 @@ class Pdf final : public Analysis {
     }
     const std::vector<std::int64_t> length{bins_.size()};
     const std::string name = parameters_.in_means ? "overdensity" : "value",
-                      meaning = parameters_.in_means ? "density over its mean" : "value of the field";
+                      meaning = parameters_.in_means ? "value over its mean" : "value of the field";
     result.add(name, unit, meaning + ", centre of the bin (geometric mean of its edges)", {"bin"}, length, center);
     result.add(name + "_low", unit, "low edge of the bin, inclusive", {"bin"}, length, low);
     result.add(name + "_high", unit, "high edge of the bin, exclusive", {"bin"}, length, high);
@@ -183,7 +191,7 @@ class Pdf final : public Analysis {
     const std::vector<std::int64_t> length{bins_.size()};
     result.add(name + "_count", "1", "number of cells of " + name + " in the bin", {"bin"}, length, cells);
     result.add(name + "_pdf", "1",
-               "fraction of the " + parameters_.weight + " of " + name + " per unit of log10 " +
+               "fraction of the " + weight_of(name) + " per unit of log10 " +
                    (parameters_.in_means ? "overdensity" : "of the value"),
                {"bin"}, length, pdf);
     result.attributes[name + "_mean"] = average;
