@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,7 +29,8 @@ def test_nothing_is_bad_here_and_two_ranks_start(tmp_path: Path) -> None:
     done = command(tmp_path, "doctor")
     assert done.returncode == 0, done.stdout
     assert "BAD" not in done.stdout
-    assert "start, take a step and write HDF5 together in" in done.stdout
+    assert "start, take a step and write a file together in" in done.stdout
+    assert "an array is written collectively, in" in done.stdout
     assert "Open MPI" in done.stdout or "Open RTE" in done.stdout
     assert not list(tmp_path.iterdir())
 
@@ -57,6 +59,21 @@ def test_ranks_that_fail_are_bad_with_what_they_say(tmp_path: Path) -> None:
     assert code == 1
     assert seen["two ranks"]["state"] == "bad"
     assert seen["two ranks"]["found"] == "no slots"
+
+
+def test_an_hdf5_that_ranks_cannot_write_together_is_told(tmp_path: Path) -> None:
+    """As one that was built without MPI, whatever its name."""
+    source, library = tmp_path / "serial.c", tmp_path / "serial.so"
+    source.write_text("int H5Pset_fapl_mpio(long access, void* comm, void* info) { return -1; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+
+    code, seen = found(tmp_path, LD_PRELOAD=str(library))
+
+    assert code == 0  # runs write otherwise
+    assert seen["two ranks"]["state"] == "good"
+    assert seen["parallel HDF5"]["state"] == "warning"
+    assert "H5Pset_fapl_mpio failed" in seen["parallel HDF5"]["found"], seen["parallel HDF5"]["found"]
+    assert "is to be built for their MPI" in seen["parallel HDF5"]["hint"]
 
 
 def test_a_missing_program_and_a_missing_launcher_are_told(tmp_path: Path) -> None:
