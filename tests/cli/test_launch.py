@@ -25,9 +25,23 @@ fields = ["gas_density"]
 transport = "stream"
 every = 100
 """
+TIME = r"([0-9]+-)?[0-9]+(:[0-9]+){0,2}"
+# Of the options that Slurm's manual has, those that the script of a run may want.
+OF_STEPS = (r"--exact", r"--overlap", r"--mem=[0-9]+[KMGT]?", r"--mpi=\w+", r"--nodes=[0-9]+", r"--cpus-per-task=[0-9]+")
+OF_JOBS = (
+    *(r"--test-only", r"--exclusive", r"--account=\w+", r"--partition=\w+", r"--qos=\w+", r"--constraint=\w+"),
+    *(r"--job-name=.+", r"--output=.+", r"--error=.+", r"--open-mode=(append|truncate)", r"--mem=[0-9]+[KMGT]?"),
+    *(r"--nodes=[0-9]+", r"--ntasks=[0-9]+", r"--ntasks-per-node=[0-9]+", r"--cpus-per-task=[0-9]+"),
+    *(rf"--time={TIME}", r"--signal=([RB]:)?USR1@[0-9]+", r"--dependency=after(any|ok|notok|corr)?(:[0-9]+)+"),
+)
+KNOWN = """known() {{
+  if ! grep -qxE -e '{}' <<< "$1"; then echo "unrecognized option '$1'" >&2; exit 2; fi
+}}
+"""
 FAKES = {
     # Ranks by mpirun, which takes no option of Slurm; all of the first job are told that their time is over.
-    "srun": """while [ "$1" != -n ]; do shift; done
+    "srun": KNOWN.format("|".join(OF_STEPS))
+    + """while [ "$1" != -n ]; do known "$1"; shift; done
 mpirun "$@" &
 if [[ "$*" == *sidestream-attach* ]]; then echo $! > reader; fi
 if [[ "$*" == *sidestream-run* && ! -e told ]]; then
@@ -37,7 +51,13 @@ if [[ "$*" == *sidestream-run* && ! -e told ]]; then
 fi
 wait $!
 """,
-    "sbatch": 'echo "$@" >> submitted\n',
+    # It looks at the words before the name of the script, and at those in it.
+    "sbatch": KNOWN.format("|".join(OF_JOBS))
+    + """sed -n 's/^#SBATCH //p' "${@: -1}" | xargs printf '%s\\n' > asked
+for word in "${@:1:$# - 1}"; do echo "$word" >> asked; done
+while read -r word; do known "$word"; done < asked
+if [ "$1" != --test-only ]; then echo "$@" >> submitted; fi
+""",
 }
 STEPPED = """mkdir -p runs/box
 echo '{"event":"checkpoint_committed","step":%d}' >> runs/box/events.jsonl
@@ -70,6 +90,8 @@ def launched(queue: Path, *words: str) -> str:
     text = (queue / "box.sbatch").read_text()
     checked = subprocess.run(["bash", "-n", queue / "box.sbatch"], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
+    taken = subprocess.run([queue / "bin/sbatch", "--test-only", "box.sbatch"], cwd=queue, capture_output=True, text=True)
+    assert taken.returncode == 0, taken.stderr
     return text
 
 
@@ -179,4 +201,17 @@ def test_a_script_that_is_there_is_kept(queue: Path) -> None:
 
     assert command(queue, "launch", "box.toml", "--slurm").returncode == 2
     assert (queue / "box.sbatch").read_text() == "mine"
-    assert command(queue, "launch", "box.toml", "--slurm", "--overwrite").returncode == 0
+    words = ("--attach", "slice=1", "--set", "task.slice.every=50", "--overwrite")
+    assert "task.slice.every=50" in launched(queue, *words)
+
+
+@pytest.mark.parametrize(
+    "words", [("srun", "--exactly", "-n", "1", "true"), ("sbatch", "--dependancy=afterany:7", "box.sbatch")]
+)
+def test_the_queue_takes_no_option_that_slurm_does_not_know(words: tuple[str, ...], queue: Path) -> None:
+    launched(queue)
+
+    done = subprocess.run([queue / "bin" / words[0], *words[1:]], cwd=queue, capture_output=True, text=True)
+
+    assert done.returncode == 2 and f"unrecognized option '{words[1]}'" in done.stderr
+    assert submitted(queue) == []
