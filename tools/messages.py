@@ -52,7 +52,7 @@ HEAD = """# Messages
 Every error and warning of the programs, the library and the Python package, from the sources (`tools/messages.py`
 writes this page). `...` stands for what is filled in. An error is printed as
 
-```
+```text
 error: what was wrong
   --> where
 hint: what to do

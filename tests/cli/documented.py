@@ -9,10 +9,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAM = re.compile(
-    r"(?:make|mpicc|sidestream(?:-\w+)?|mpirun|python|pytest|cmake|ctest|pip|source|export|sbatch|ld\.so|[A-Z_]+=\S+"
-    r"|build/release/\S+|tools/\S+|examples/\S+\.sh)(?: |$)"
+    r"(?:make|mpicc|mpif90|gdb|sidestream(?:-\w+)?|mpirun|python|pytest|cmake|ctest|pip|source|export|sbatch|ld\.so"
+    r"|[A-Z_]+=\S+|build/release/\S+|tools/\S+|examples/\S+\.sh)(?: |$)"
 )
 FENCE = re.compile(r"^```(\w*)")
+SHELL = ("", "bash", "sh")
+NAMED_ONLY = re.compile(r"\.\.\.|\b[A-Z]{2,}\b")  # what stands in a table for a word that is to be filled in
 
 
 class Command(NamedTuple):
@@ -23,16 +25,35 @@ class Command(NamedTuple):
 
 
 def commands() -> list[Command]:
-    """Those of blocks of code that no language is named for, without their comments; each once a page."""
-    found: dict[Command, None] = {}
+    """What shells are told in blocks and in tables, without comments; each once a page."""
+    shown = [*lines_of_shells(), *in_tables()]
+    return list(dict.fromkeys(command for command in shown if PROGRAM.match(command.line)))
+
+
+def lines_of_shells() -> list[Command]:
+    """Those of blocks of code that no language is named for; where some begin with `$`, the others are what it says."""
+    found = []
     for page in PAGES:
         for language, text in blocks(page):
-            for line in text.splitlines() if language in ("", "bash", "sh") else []:
-                line = re.sub(r"(^\$ |\s+# .*$)", "", line.strip())
-                line = re.sub(r"\s+# .*$", "", line).strip()
-                if PROGRAM.match(line):
-                    found[Command(page.relative_to(ROOT).as_posix(), line)] = None
-    return list(found)
+            lines = [line.strip() for line in text.splitlines() if line.strip()] if language in SHELL else []
+            said = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+            for line in said or lines:
+                line = re.sub(r"(^|\s+)# .*$", "", line)
+                found += [Command(page.relative_to(ROOT).as_posix(), line)] if line else []
+    return found
+
+
+def in_tables() -> list[Command]:
+    """Whole commands in tables, but those that pages of messages and decisions name."""
+    found = []
+    for page in PAGES:
+        if page.name == "messages.md" or page.parent.name == "decisions":
+            continue
+        rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+        for line in re.findall(r"`([^`]+)`", "\n".join(rows)):
+            if PROGRAM.match(line) and len(line.split()) > 2 and not NAMED_ONLY.search(line):
+                found.append(Command(page.relative_to(ROOT).as_posix(), line))
+    return found
 
 
 def configurations() -> list[tuple[str, str]]:

@@ -447,6 +447,15 @@ def test_transfers_bring_every_value_by_every_way(ranks: int, tmp_path: Path) ->
     assert (tmp_path / "out/transfer.svg").exists()
 
 
+def test_transfers_by_the_model_alone_are_drawn(tmp_path: Path) -> None:
+    done = command(tmp_path, "bench", "transfer", "--model", "--most-ranks", 64, "--out", "out", "--json")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["measured"] is None and report["modelled"]
+    assert (tmp_path / "out/transfer.svg").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

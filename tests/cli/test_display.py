@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import av
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ import sidestream
 from calls import attached, command, program, running
 from test_faults import small_disk
 from test_pictures import Screen, asked
+from test_streams import until
 from tiers import slow
 
 COLUMNS, ROWS, STEPS = 300, 270, 4
@@ -280,10 +282,19 @@ def test_commands_say_what_there_is_not(place: Path, tmp_path: Path) -> None:
         done = command(tmp_path, *words)
         assert done.returncode == 1
         assert "the run makes no pictures" in done.stderr
-    done = command(place, "movie", "one", "--out", tmp_path / "flow.mp4")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [str(tmp_path / "flow.mp4")]
-    assert "3 frames" in done.stderr
+
+
+def test_a_movie_has_the_rate_that_is_asked_for_and_words_in_its_frames(place: Path, tmp_path: Path) -> None:
+    first = []
+    for name, words in {"plain": (), "labelled": ("--rate", "24", "--label")}.items():
+        done = command(place, "movie", "one", "--out", tmp_path / f"{name}.mp4", *words)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split() == [str(tmp_path / f"{name}.mp4")]
+        assert "3 frames" in done.stderr
+        with av.open(tmp_path / f"{name}.mp4") as movie:
+            assert movie.streams.video[0].average_rate == (24 if words else 12)
+            first.append(next(movie.decode(video=0)).to_ndarray(format="rgb24"))
+    assert np.abs(first[0].astype(int) - first[1]).max() > 100
 
 
 @contextmanager
@@ -311,9 +322,16 @@ def test_a_wall_ends_with_its_frame_rate_and_delays_on_the_screen_and_in_a_file(
     assert report["delay_s"]["median"] > report["display_s"]["median"] > 0
 
 
-def test_the_page_ends_with_ctrl_c(place: Path) -> None:
-    with serving(place, "view", "one") as (process, address):
+def test_the_page_is_shown_in_a_browser_and_ends_with_ctrl_c(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/shown\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    with serving(place, "view", "one", "--open") as (process, address):
         assert asked(address, "/steps")["steps"] == [0, 2, 4]
+        until(lambda: (tmp_path / "shown").exists() and (tmp_path / "shown").read_text().strip() == address)
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=30)
 

@@ -17,9 +17,11 @@ import typer
 
 import sidestream
 from calls import command, running
-from documented import ROOT, Command, blocks, commands, configurations
+from documented import PROGRAM, ROOT, Command, blocks, commands, configurations, lines_of_shells
+from run_elsewhere import BY_ANOTHER_TEST, NOT_RUN
 from sidestream.cli.commands import app
 from sidestream.launch.launcher import find_program, mpi_environment
+from sources import OPTION, says
 
 COMMANDS = commands()
 GUIDES = ROOT / "docs/guides"
@@ -222,118 +224,36 @@ STORIES = (
         (Step("sidestream run dense.toml -n 2", "--set mesh.cells=[16,16,16] --set mesh.block=8"),),
         shown={"dense.toml": 0},
     ),
+    Story(
+        "docs/guides/coupling.md",
+        (
+            Step("sidestream analyze runs/demo -n 16", "--launcher {few}"),
+            Step("sidestream analyze runs/box -n 16", "--launcher {few}"),
+            Step("sidestream analyze runs/box --config mine.toml --out results -n 16", "--launcher {few}"),
+            Step(
+                "sidestream run box.toml --set task.halos.transport=file --out runs/box",
+                '--set task.halos.analysis=halos --set task.halos.every=1 --set "task.halos.t_boundary=1.02 mean" '
+                '--set "task.halos.t_halo=1.05 mean" --set run.max_steps=1 --overwrite',
+            ),
+        ),
+        runs=UNIVERSE,
+        files={"runs/demo": "made", "runs/box": "made", "box.toml": "made.toml"},
+    ),
+    Story(
+        "docs/guides/coupling.md",
+        (
+            Step("sidestream analyze runs/box/snapshots/plt00120.raw --config mine.toml --out results"),
+            Step(
+                "gdb --args sidestream-run mine.toml --analyze --from runs/box/snapshots/plt00120.raw --out results",
+                "--overwrite",
+            ),
+        ),
+        runs=UNIVERSE,
+        files={"runs/box/snapshots/plt00120.raw": "made/snapshots/plt00002.raw"},
+    ),
     Story("docs/guides/streams.md", (Step("sidestream keys keys"),)),
     Story("CONTRIBUTING.md", (Step("make help"),)),
 )
-STEERED = "tests/cli/test_steering.py::test_what_is_set_and_paused_is_told_in_the_events"
-EXAMPLES = "tests/cli/test_examples.py::test_each_example_runs_and_leaves_results"
-BUILT = "tests/python/test_new.py::test_what_is_made_passes_the_tests_that_are_named"
-# What tests run that have more to say about it, by a pattern of the command.
-BY_ANOTHER_TEST = {
-    r"sidestream conformance -- .*": "tests/cli/test_conformance.py::test_a_good_program_passes",
-    r"sidestream archive .* --wait": (
-        "tests/cli/test_archive.py::test_everything_with_a_final_name_is_copied_and_described"
-    ),
-    r"sidestream archive runs/demo \S+": "tests/cli/test_archive.py::test_a_copy_goes_on_when_the_command_has_ended",
-    r"sidestream archive (list|verify) .*": (
-        "tests/cli/test_archive.py::test_damage_is_named_in_every_kind_of_file_and_mended"
-    ),
-    r"sidestream archive get .*": "tests/cli/test_archive.py::test_parts_come_back_without_the_rest",
-    r"sidestream halos find density.npy .*": (
-        "tests/cli/test_plain_arrays.py::test_halos_of_an_array_are_those_of_the_function"
-    ),
-    r"sidestream analyze fields.h5:/gas .*": "tests/cli/test_plain_arrays.py::test_all_arrays_of_a_file_are_fields",
-    r"sidestream analyze density_\*.npy .*": (
-        "tests/cli/test_plain_arrays.py::test_a_series_of_arrays_has_the_steps_of_their_names"
-    ),
-    r"sidestream new analysis mean_age --checkout .": (
-        "tests/python/test_new.py::test_what_is_made_is_formatted_and_in_its_layer"
-    ),
-    r"sidestream new (analysis mean_age|simulation heat)|mpirun -n 2 python heat.py .*"
-    r"|sidestream run mean_age.toml -n 2|pytest test_mean_age.py": (
-        "tests/python/test_new.py::test_files_of_ones_own_pass_their_test"
-    ),
-    r"cmake --build build/release --target test_\w+|ctest --preset release -R \w+": BUILT,
-    r"cmake --build build/release --target sidestream-run|mpirun -n 2 build/release/apps/sidestream-run box.toml": (
-        "tests/python/test_new.py::test_what_is_made_is_run_by_what_was_built"
-    ),
-    r"sidestream bench io --case .*": "tests/cli/test_bench_cases.py::test_a_case_by_the_model_alone_is_a_table",
-    r"sidestream bench transfer .*": "tests/cli/test_bench_cases.py::test_transfers_bring_every_value_by_every_way",
-    r"sidestream bench move .*": "tests/cli/test_bench.py::test_every_strategy_moves_every_cell",
-    r"sidestream bench fft .*": "tests/cli/test_bench.py::test_a_sinusoid_leaves_one_mode",
-    r"sidestream analyze runs/demo -n 16": "tests/cli/test_stored.py::test_what_is_missing_is_made_and_nothing_else",
-    r"sidestream check box.toml -n 512": "tests/cli/test_commands.py::test_check_for_programs_is_json",
-    r"sidestream analyze plt00123 --task gimlet .*": (
-        "tests/cli/test_plot_files_analysed.py::test_results_of_a_plot_file_are_those_of_the_run"
-    ),
-    r"sidestream run box.toml -n 2 --from plt00012 .*|sidestream verify runs/cosmo -n 2": (
-        "tests/cli/test_documented_commands.py::test_commands_of_a_page_work_in_their_order"
-    ),
-    r"sidestream run box.toml -n 4 --out runs/box|sidestream plot runs/box --task halos|sidestream zoom .*"
-    r"|sidestream run zoom.toml .*": (
-        "tests/cli/test_zoom.py::test_a_zoom_runs_and_has_fine_particles_where_the_halo_came_from"
-    ),
-    r"sidestream run run.toml -n 8 .* --set amr.max_blocks=400000": (
-        "tests/sims/refined_run_test.cpp::AMeshThatOutgrowsItsBlocksEndsTheRunWithACheckpointToGoOnFrom"
-    ),
-    r"mpicc examples/hosts/wave.c .*|mpirun -n 2 ./wave .*": (
-        "tests/cli/test_hosts.py::test_a_program_gets_its_own_numbers"
-    ),
-    r"sidestream info runs": ("tests/cli/test_commands.py::test_info_of_a_folder_of_runs_is_a_table_of_them"),
-    r"mpicc -c .*/sidestream_stub.c .*|mpif90 .* sidestream_stub.o .*|SIDESTREAM_LIBRARY=\S+ mpirun .*": (
-        "tests/cli/test_hosts.py::test_a_program_with_the_stub_runs_without_the_library_and_uses_one_that_is_there"
-    ),
-    r"mpirun -n 4 python my_script.py": "tests/python/test_mpi_blocks.py::test_blocks_have_the_results_of_the_whole",
-    r"mpirun -n 4 python examples/redistribution/tiff_bricks.py .*": (
-        "tests/python/test_redistribution.py::test_a_stack_of_images_becomes_bricks"
-    ),
-    r"sidestream (check|run) lya.toml( -n 2)?": (
-        "tests/cli/test_initial_conditions.py::test_a_run_begins_with_the_particles_of_the_file"
-    ),
-    r"sidestream run (lya.toml --out lya|forest.toml|examples/(lya_wdm|mergers).toml) .*"
-    r"|sidestream run (forest|examples/mergers).toml -n 2|sidestream plot runs/forest .*": EXAMPLES,
-    r"sidestream analyze PLOTFILE --config through_halos.toml": (
-        "tests/cli/test_plot_files_analysed.py::test_an_analysis_is_done_with_its_defaults"
-    ),
-    r"python examples/lya_wdm.py .*": (
-        "tests/python/test_lya_wdm.py::test_the_newest_results_of_the_runs_are_drawn_into_a_file"
-    ),
-    r"sidestream (view|display) .*": "tests/cli/test_display.py::test_the_page_ends_with_ctrl_c",
-    r"sidestream movie .*|examples/wind_tunnel/watch.sh .*": (
-        "tests/cli/test_examples.py::test_one_command_starts_a_run_and_its_readers"
-    ),
-    r"sidestream regions classify .*": "tests/cli/test_regions.py::test_a_function_of_ones_own_sorts_the_regions",
-    r"sidestream run examples/sedov.toml .* --steer|sidestream steer .*": STEERED,
-    r"sidestream run .* --replay .*": "tests/cli/test_steering.py::test_the_same_run_again_on_other_ranks",
-    r"sidestream attach runs/live .*": (
-        "tests/cli/test_streams.py::test_results_are_those_of_in_situ_from_any_ranks_to_any"
-    ),
-    r"sidestream run (live.toml|examples/stream/blast.toml) .*": (
-        "tests/cli/test_documented_commands.py::test_a_run_that_waits_for_a_reader_is_read"
-    ),
-    r"sidestream attach 'tcp:.*": "tests/cli/test_streams.py::test_a_colleague_is_let_in_by_his_public_key",
-    r"(GLIBC_TUNABLES=\S+|ld.so) .*": (
-        "tests/cli/test_instruction_sets.py::test_results_are_the_same_to_the_bit_with_any_instruction_set"
-    ),
-    r"sidestream launch box.toml .*|sbatch box.sbatch": (
-        "tests/cli/test_launch.py::test_a_run_with_a_reader_goes_on_in_another_job_where_it_ran_out_of_time"
-    ),
-    r"sidestream sweep .*": "tests/cli/test_sweep.py::test_every_combination_has_a_run_and_a_line_of_the_table",
-    r"sidestream compare .*": "tests/cli/test_compare.py::test_chi_squared_is_that_of_the_tables",
-    r"python bench/fft_at_scale_smpi.py": (
-        "tests/python/test_fft_at_scale_smpi.py::test_pairwise_steps_are_near_those_of_a_simulated_mpi"
-    ),
-    r"python bench/lognormal_field.py .*": (
-        "tests/python/test_lognormal_halos.py::test_one_tree_answers_like_two_catalogues"
-    ),
-}
-# What no test of this project can run, by a pattern of the command; the files and targets that it names are there.
-NOT_RUN = {
-    r"make (demo|test|lint|docs|tidy|bench|fuzz|wheels|sanitize|sanitize-threads|test-\w+)": "set-ups and whole suites",
-    r"source .*|export .*|pip install .*": "installs, or changes the shell",
-    r"cmake .*": "builds everything from nothing; .ci/run does",
-    r"python bench/.*|(mpirun -n 1 )?build/release/bench/.*": "minutes, on figures of a machine that is quiet",
-}
 ENTRY = typer.main.get_command(app)
 
 
@@ -366,23 +286,54 @@ def test_files_and_targets_that_are_named_are_there() -> None:
         assert words[0] != "pip" or set(re.findall(r"\[(\w+)\]", shown.line)) <= set(extras), shown
 
 
+def test_every_line_of_a_shell_begins_with_a_program() -> None:
+    """What no shell is told stands in blocks of a language, or of `text`."""
+    assert [shown for shown in lines_of_shells() if not PROGRAM.match(shown.line)] == []
+
+
 def test_each_is_run_by_a_test_or_says_why_not() -> None:
     told = {Command(story.page, step.line) for story in STORIES for step in story.steps}
-    patterns = [*BY_ANOTHER_TEST, *NOT_RUN]
+    patterns = [pattern for table in (BY_ANOTHER_TEST, NOT_RUN) for patterns in table.values() for pattern in patterns]
 
     left = [c for c in COMMANDS if c not in told and not any(re.fullmatch(p, c.line) for p in patterns)]
 
     assert left == []
     assert told <= set(COMMANDS)
-    assert [p for p in patterns if not any(re.fullmatch(p, c.line) for c in COMMANDS)] == []
+    assert [p for p in patterns if "|" in p or not any(re.fullmatch(p, c.line) for c in COMMANDS)] == []
 
 
-def test_the_other_tests_are_there() -> None:
-    for test in BY_ANOTHER_TEST.values():
-        file, _, name = test.partition("::")
-        assert name
-        found = rf"def {name}\(|TEST\w*\(\w+, {name}\)|add_test\(NAME {name}\b"
-        assert re.search(found, (ROOT / file).read_text(encoding="utf-8")), test
+@pytest.mark.parametrize("test", BY_ANOTHER_TEST)
+def test_the_other_tests_make_these_calls(test: str) -> None:
+    file, _, name = test.partition("::")
+    found = rf"def {name}\(|TEST\w*\(\w+, {name}\)|add_test\(NAME {name}\b"
+    assert re.search(found, (ROOT / file).read_text(encoding="utf-8"))
+    lines = [c.line for c in COMMANDS if any(re.fullmatch(p, c.line) for p in BY_ANOTHER_TEST[test])]
+    wanted = {line: keys_of(line) if file.endswith(".cpp") else words_that_count(line) for line in lines}
+
+    assert {line: unsaid for line, words in wanted.items() if (unsaid := words - says(test))} == {}
+
+
+def words_that_count(line: str) -> set[str]:
+    """What a command does, by its name, the options that are asked for, and programs and sources of this project."""
+    words = words_of(line)
+    options = {word.partition("=")[0] for word in words if re.match(OPTION, word)} - {"--out"}
+    files = {Path(word).stem for word in words if (ROOT / word).is_file() and not word.endswith(".toml")}
+    if words[0] != "sidestream":
+        compiled = {word.removeprefix("./") for word in words if word.startswith("./")}
+        variables = set(re.findall(r"^([A-Z_]+)=", line))
+        programs = set(words[:1]) & {"make", "mpicc", "mpif90", "pytest", "cmake", "ctest", "sbatch"}
+        return options | files | compiled | variables | programs
+    entry, names, words = ENTRY, set(), words[1:]
+    while hasattr(entry, "commands"):
+        words = words[sum(parameter.param_type_name == "argument" for parameter in entry.params) :]
+        name, entry, words = entry.resolve_command(entry.context_class(entry), words)
+        names |= {name} & set(words_of(line))  # not what is done where no name is said
+    return names | options | files
+
+
+def keys_of(line: str) -> set[str]:
+    """The last parts of the keys that a command sets, all of it that a test without a command line can have."""
+    return set(re.findall(r"--set \"?[\w.]*?(\w+)=", line))
 
 
 # But where it begins with a file of another program.
@@ -443,7 +394,8 @@ def prepare(story: Story, made: dict[str, Path], folder: Path) -> None:
     for language, text in blocks(ROOT / story.page):
         if language == "toml" and "[task.curl]" in text:
             (folder / "vortices.toml").write_text(text)
-    (folder / "tasks.toml").write_text('[task.pdf]\nanalysis = "pdf"\n')
+    for name in ("tasks.toml", "mine.toml"):
+        (folder / name).write_text('[task.pdf]\nanalysis = "pdf"\n')
     few = folder / "few"  # a launcher that starts two ranks, whoever asks for more
     few.write_text('#!/bin/sh\nshift 2\nexec mpirun --oversubscribe -n 2 "$@"\n')
     few.chmod(0o755)
@@ -469,6 +421,7 @@ def run(step: Step, folder: Path) -> subprocess.CompletedProcess[str]:
     line, _, output = step.line.partition(" > ")
     line = line.replace("/scratch", str(folder))
     words = shlex.split(f"{line} {step.more.replace('{few}', str(folder / 'few'))}")
+    words = words[2:] if words[:2] == ["gdb", "--args"] else words  # no set-up installs a debugger
     words = [each for word in words for each in (sorted(map(str, folder.glob(word))) if "*" in word else [word])]
     if words[0] == "sidestream":
         done = command(folder, *words[1:])

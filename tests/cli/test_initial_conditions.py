@@ -137,6 +137,12 @@ def begun(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return case, folder / "o"
 
 
+def test_a_check_takes_what_a_run_begins_with(begun: tuple[Case, Path]) -> None:
+    _, out = begun
+
+    assert command(out.parent, "check", "box.toml").returncode == 0
+
+
 def test_a_run_begins_with_the_particles_of_the_file(begun: tuple[Case, Path]) -> None:
     case, out = begun
 

@@ -7,11 +7,14 @@ chooses the kernels, and from the library's own choices.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from calls import program
+from sidestream.launch.launcher import find_program, mpi_environment
 from test_equal_results import STARTS, STEPS, TASKS
 from test_faults import results, state_in
 
@@ -136,6 +139,19 @@ def flow_of_doubles(_: Path) -> str:
 
 def flow_of_floats(_: Path) -> str:
     return FLOW.format("single")
+
+
+def test_the_loader_leaves_out_instruction_sets_as_well(tmp_path: Path) -> None:
+    (tmp_path / "box.toml").write_text(GAS)
+    whole, other = run(tmp_path, "whole", ""), tmp_path / "other"
+
+    line = ["ld.so", "--glibc-hwcaps-mask", "x86-64-v3", str(find_program()), "box.toml", "--quiet", "--out", other]
+    done = subprocess.run(line, cwd=tmp_path, env=mpi_environment(os.environ, 1), capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    if instruction_set(whole) in LEVELS:
+        assert instruction_set(other) == min(instruction_set(whole), "x86-64-v3")
+    assert results(other) == results(whole)
 
 
 @pytest.mark.parametrize("start", [universe, awkward, gas, flow_of_doubles, flow_of_floats])

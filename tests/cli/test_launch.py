@@ -27,7 +27,14 @@ every = 100
 """
 TIME = r"([0-9]+-)?[0-9]+(:[0-9]+){0,2}"
 # Of the options that Slurm's manual has, those that the script of a run may want.
-OF_STEPS = (r"--exact", r"--overlap", r"--mem=[0-9]+[KMGT]?", r"--mpi=\w+", r"--nodes=[0-9]+", r"--cpus-per-task=[0-9]+")
+OF_STEPS = (
+    r"--exact",
+    r"--overlap",
+    r"--mem=[0-9]+[KMGT]?",
+    r"--mpi=\w+",
+    r"--nodes=[0-9]+",
+    r"--cpus-per-task=[0-9]+",
+)
 OF_JOBS = (
     *(r"--test-only", r"--exclusive", r"--account=\w+", r"--partition=\w+", r"--qos=\w+", r"--constraint=\w+"),
     *(r"--job-name=.+", r"--output=.+", r"--error=.+", r"--open-mode=(append|truncate)", r"--mem=[0-9]+[KMGT]?"),
@@ -90,7 +97,9 @@ def launched(queue: Path, *words: str) -> str:
     text = (queue / "box.sbatch").read_text()
     checked = subprocess.run(["bash", "-n", queue / "box.sbatch"], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
-    taken = subprocess.run([queue / "bin/sbatch", "--test-only", "box.sbatch"], cwd=queue, capture_output=True, text=True)
+    taken = subprocess.run(
+        [queue / "bin/sbatch", "--test-only", "box.sbatch"], cwd=queue, capture_output=True, text=True
+    )
     assert taken.returncode == 0, taken.stderr
     return text
 

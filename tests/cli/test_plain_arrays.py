@@ -92,14 +92,16 @@ def test_a_series_of_arrays_has_the_steps_of_their_names(folder: Path) -> None:
         np.save(folder / f"density_{step:04}.npy", step * DENSITY)
 
     done = command(
-        folder, "analyze", "density_0040.npy", "density_0003.npy", "--box", "20", "--task", "pdf", "--out", "series"
+        folder,
+        *("analyze", "density_0040.npy", "density_0003.npy", "--task", "pdf", "--out", "series"),
+        *("--box", "20 Mpc", "--unit", "Msun/kpc^3"),
     )
 
     assert done.returncode == 0, done.stderr
     series = ss.open(folder / "series")
     assert series.steps("pdf") == [3, 40]
     means = [float(series.result("pdf", step).attrs["gas_density_mean"]) for step in (3, 40)]
-    np.testing.assert_allclose(means, [3 * DENSITY.mean(), 40 * DENSITY.mean()], rtol=1e-14)
+    np.testing.assert_allclose(means, [3e9 * DENSITY.mean(), 40e9 * DENSITY.mean()], rtol=1e-14)  # in Msun/Mpc^3
 
 
 @pytest.mark.parametrize(

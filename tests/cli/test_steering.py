@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sidestream
-from calls import command, program
+from calls import command, program, unreported
 from sidestream.launch.launcher import mpi_environment
 from steered import CONFIG, END_S, RANKS, Steered, cells_of, told
 
@@ -43,6 +43,7 @@ def test_what_is_set_and_paused_is_told_in_the_events(steered: Steered) -> None:
     assert steered.steer("pause").returncode == 0
     at = steered.wait_for_state("paused")["step"]
     assert steered.steer("edit", "pressure", "multiply", "2", "--cells", "0:4,0:8,0:8").returncode == 0
+    assert steered.steer("set", "task.pdf.every", "5", "--at", str(at + 2)).returncode == 0
     assert steered.steer("step", "3").returncode == 0
     steered.wait_for(lambda: steered.status()["step"] == at + 3)
     assert steered.wait_for_state("paused")["step"] == at + 3
@@ -53,7 +54,8 @@ def test_what_is_set_and_paused_is_told_in_the_events(steered: Steered) -> None:
     change, *_ = steered.events("steering")
     assert (change["name"], change["old"], change["value"]) == ("hydro.cfl", 0.5, 0.25)
     assert change["why"] == why and "@" in change["who"]
-    assert [event["verb"] for event in steered.events("steering")] == ["set", "pause", "edit", "step", "stop"]
+    done = [(event["verb"], event["step"]) for event in steered.events("steering")][1:]
+    assert done == [("pause", at), ("edit", at), ("step", at), ("set", at + 2), ("stop", at + 3)]
     assert (steered.run / f"chk{at + 3:05}.hdf5_chk").exists()
 
 
@@ -218,12 +220,14 @@ def test_arrays_masks_and_conditions_are_made_again_on_other_ranks(steered: Stee
     np.save(steered.folder / "cloud.npy", np.full((2, 2, 2), 3.0))
     box = ("--cells", "0:2,0:2,0:2")
     assert steered.steer("edit", "gas_density", "set", steered.folder / "cloud.npy", *box).returncode == 0
+    condition = ("--where", "pressure > 0.2 and gas_density < 2.9")
+    assert steered.steer("edit", "gas_density", "multiply", "1.5", *condition).returncode == 0
     with pytest.raises(sidestream.Error, match="finite"):
         run.edit("pressure", REGION, np.full((8, 12, 16), np.nan))
     with pytest.raises(sidestream.Error, match="fit"):
         run.edit("pressure", REGION, values[1:])
     assert steered.steer("step", "4").returncode == 0
-    steered.wait_for(lambda: len(steered.events("steering")) == 6)
+    steered.wait_for(lambda: len(steered.events("steering")) == 7)
     table = steered.steer("status").stdout
     assert "steering/00001.npy" in table and "where pressure" in table
     steered.wait_for_state("paused")
@@ -231,6 +235,7 @@ def test_arrays_masks_and_conditions_are_made_again_on_other_ranks(steered: Stee
     edits = [event for event in steered.events("steering") if event["verb"] == "edit"]
     assert [event["cells"] for event in edits][:2] == [8 * 12 * 16, int((values > 1.5).sum())]
     assert 0 < edits[2]["cells"] < 32 * 16 * 16
+    assert 0 < edits[4]["cells"] < 32 * 16 * 16
 
     again = steered.folder / "again"
     words = ("run/config.toml", "--out", again, "--replay", "run/events.jsonl")
@@ -291,6 +296,15 @@ def test_a_script_that_reads_a_run_steers_it_by_what_it_finds(tmp_path: Path) ->
     assert (change["name"], change["value"]) == ("hydro.cfl", 0.2)
     found = int(change["why"].split()[1].rstrip(":"))
     assert 3 < found <= change["step"] <= stop["step"]
+
+
+def test_a_run_listens_where_its_command_says_so(tmp_path: Path) -> None:
+    (tmp_path / "tube.toml").write_text(CONFIG.replace("steering = true\n", ""))
+    words = ("tube.toml", "-n", 1, "--set", "run.max_steps=1")
+
+    for out, more in {"heard": ("--steer",), "deaf": ()}.items():
+        assert unreported(tmp_path, "run", *words, "--out", out, *more).returncode == 0
+        assert sidestream.open(tmp_path / out).config["run"].get("steering", False) == (out == "heard")
 
 
 def test_a_run_that_does_not_listen_says_so(tmp_path: Path) -> None:

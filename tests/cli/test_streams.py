@@ -652,14 +652,22 @@ def test_silent_strangers_leave_files_for_checkpoints_and_readers(hard: int | No
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, most))
 
 
-def test_a_colleague_is_let_in_by_his_public_key(tmp_path: Path) -> None:
-    write(tmp_path, BOX, LIVE, secured(tmp_path))
+@pytest.mark.parametrize("by", ["stream", "attach"])
+def test_a_colleague_is_let_in_by_his_public_key(by: str, tmp_path: Path) -> None:
+    write(tmp_path, BOX, LIVE, SLICES.replace('transport = "stream"\n', ""), secured(tmp_path))
     make_keys(tmp_path / "colleague")
     (tmp_path / "keys" / "allowed" / "colleague.pub").write_text((tmp_path / "colleague" / "stream.pub").read_text())
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
         until(lambda: is_open(tmp_path))
-        reader = sidestream.stream(tmp_path / "run", quantities=["pressure"], keys=tmp_path / "colleague")
-        assert len(list(reader)) == STEPS + 1
+        if by == "stream":
+            reader = sidestream.stream(tmp_path / "run", quantities=["pressure"], keys=tmp_path / "colleague")
+            assert len(list(reader)) == STEPS + 1
+        else:
+            point = json.loads((tmp_path / "run" / "stream.json").read_text())
+            words = ("--task", "slices", "--stream", "live", "--keys", "colleague", "--out", "else", "-n", 1)
+            done = command(tmp_path, "attach", f"{point['address']}#{point['key']}", *words)
+            assert done.returncode == 0, done.stderr
+            assert len(results(tmp_path / "else", "slices")) == STEPS + 1
         assert job.wait(60) == 0
 
 

@@ -41,7 +41,9 @@ def fake_family(sidestream: CommandLine, config: Path, *words: object) -> Done:
 def test_every_combination_has_a_run_and_a_line_of_the_table(tmp_path: Path) -> None:
     write_config(tmp_path)
 
-    done = sweep(tmp_path, "--vary", "cosmology.omega_m=0.28,0.32", "--seeds", "1", "-n", "1")
+    done = sweep(
+        tmp_path, "--vary", "cosmology.omega_m=0.28,0.32", "--set", "run.max_steps=2", "--seeds", "1", "-n", "1"
+    )
 
     assert done.returncode == 0, done.stderr
     table = json.loads((tmp_path / "family" / "sweep.json").read_text())
@@ -51,6 +53,7 @@ def test_every_combination_has_a_run_and_a_line_of_the_table(tmp_path: Path) -> 
         opened = sidestream.open(tmp_path / "family" / run["name"])
         omega, seed = float(run["values"]["cosmology.omega_m"]), int(run["values"]["cosmology.seed"])
         assert (opened.config["cosmology"]["omega_m"], opened.config["cosmology"]["seed"]) == (omega, seed)
+        assert opened.config["run"]["max_steps"] == 2
         power = opened.result("spectra", -1)["gas_density_power"]
         np.testing.assert_array_equal(many["gas_density_power"].sel(omega_m=omega, seed=seed), power)
         assert f"{run['name']}: finished" in done.stderr
