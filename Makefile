@@ -49,6 +49,8 @@ test-physics: $(VENV)/.installed  ## physics through the program, what takes min
 test-physics-docs: $(VENV)/.installed  ## the same, and docs/reference/physics.md with its pictures anew
 	$(PYTHON) -m pytest -q tests/physics --record
 
+# What the set-up installs is to be there.
+test-slow: export CI := true
 test-slow: $(VENV)/.installed $(VENV)/.tools_slow build benchmarks test-clang test-mpich test-fftw sanitize sanitize-threads wheels  ## what takes minutes: other compilers, sanitizers, faults at every call, long runs, and physics with its figures into docs/reference/physics.md
 	ctest --preset slow
 	$(PYTHON) -m pytest -q tests/python tests/cli -m slow

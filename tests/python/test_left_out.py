@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+ROOT = Path(__file__).parents[2]
+CONFTEST = ROOT / "tests/conftest.py"
 TESTS = """import pytest
 
 def test_needs_what_is_not_there():
@@ -36,3 +38,13 @@ def test_what_the_set_up_installs_must_be_there(in_ci: str, counts: str, tmp_pat
 
     assert f"{counts} in " in done.stdout
     assert done.returncode == (1 if in_ci == "true" else 0)
+
+
+@pytest.mark.parametrize(("target", "counts"), [("test-slow", True), ("test-python", False)])
+def test_of_the_suites_of_make_the_slow_one_leaves_nothing_out(target: str, counts: bool) -> None:
+    """Asked of `make` itself, which prints the variables of each target and makes nothing."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("CI", "MAKEFLAGS")}
+    told = subprocess.run(["make", "-pnq", target], cwd=ROOT, env=environment, capture_output=True, text=True).stdout
+
+    (rule,) = re.findall(rf"^{target}:.*?\n\n", told, re.MULTILINE | re.DOTALL)
+    assert ("CI := true\n" in rule) == counts

@@ -132,7 +132,7 @@ def _ranks() -> Iterator[Finding]:
         return
     yield Finding("two ranks", GOOD, f"start, take a step and write a file together in {took:.1f} s")
     took, problem = _step_of_two("hdf5-collective")
-    hint = "the HDF5 of the programs is to be built for their MPI; runs need it only for `method = \"hdf5-...\"`"
+    hint = 'the HDF5 of the programs is to be built for their MPI; runs need it only for `method = "hdf5-..."`'
     good = f"an array is written collectively, in {took:.1f} s with the start"
     yield Finding("parallel HDF5", WARNING if problem else GOOD, problem or good, hint if problem else "")
 
