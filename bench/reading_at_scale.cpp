@@ -1,6 +1,6 @@
 // What the ranks of a large run ask of the disk when they open a checkpoint and read their blocks of it: opens, reads
 // and bytes, counted for simulated ranks one after the other, each of which is told what the first one has read. The
-// file has 65,536 blocks of 8^3 cells; of the ranks, some that lie evenly are taken.
+// file has 65,536 blocks of 8^3 cells; of the ranks, some that lie evenly are taken. Arguments: formats (default: all).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -98,7 +98,9 @@ int main(int argc, char** argv) {
   if (comm.rank() == 0) io::make_folder(folder);
   comm.barrier();
   nlohmann::json all = bench::header(comm, "reading_at_scale");
-  for (const char* name : {"sidestream", "flash-5d", "flash-netcdf", "nyx", "enzo-hdf5", "raw", "files"}) {
+  std::vector<std::string> names(argv + 1, argv + argc);
+  if (names.empty()) names = {"sidestream", "flash-5d", "flash-netcdf", "nyx", "enzo-hdf5", "raw", "files"};
+  for (const std::string& name : names) {
     const io::Format& format = io::formats().named(name);
     const std::string path = write_checkpoint(comm, format, folder);
     if (comm.rank() == 0)

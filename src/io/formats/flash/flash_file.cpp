@@ -8,6 +8,7 @@
 
 #include "io/content/possible_numbers.hpp"
 #include "io/disk/commit_record.hpp"
+#include "io/disk/stored_checksums.hpp"
 #include "io/formats/flash/flash_blocks.hpp"
 #include "io/formats/flash/flash_rows.hpp"
 #include "io/formats/flash/flash_source.hpp"
@@ -42,9 +43,10 @@ class Checksums {
  private:
   std::string where() const { return fmt::format("{}, `{}`", source_.path(), name_); }
   std::uint64_t of(std::int64_t run, std::int64_t array) {
-    constexpr std::int64_t runs_a_piece = 1024;
-    if (run < first_ || run >= first_ + static_cast<std::int64_t>(piece_.size()) / arrays_) {
-      const std::int64_t count = std::min(runs_a_piece, runs_ - run);
+    constexpr std::int64_t most = 1024;
+    const std::int64_t last = std::ssize(piece_) / arrays_;
+    if (run < first_ || run >= first_ + last) {
+      const std::int64_t count = std::min(next_checksums(last, run == first_ + last, most), runs_ - run);
       piece_ = numbers_in<std::uint64_t>(source_.row_bytes(name_, ElementType::int64, run, count), source_.order());
       first_ = run;
     }
