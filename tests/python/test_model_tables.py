@@ -105,6 +105,20 @@ def test_counts_are_held_against_the_formulas(tmp_path: Path) -> None:
     assert "39 writes, 40 by the formula" in other.stdout
 
 
+def test_small_writes_have_no_mean_size_in_tables_of_a_report(tmp_path: Path) -> None:
+    calls = {"writes": 41, "largest": 65536, "writing_ranks": 4, "syncs": 2, "sizes": {"10K-100K": 41}}
+    case = {"content": "checkpoint", "format": "raw", "method": "engine", "bytes": 2621440, "calls": calls}
+    of_times: dict[str, list[float]] = {"seconds": [0.001], "seconds_synced": []}
+    head = {"ranks": 4, "cores": 2, "processor": "p", "file_system": "ext4", "model": False, "repetitions": 1}
+    (tmp_path / "io.json").write_text(json.dumps(head | {"cases": [case | of_times]}))
+
+    words = [sys.executable, ROOT / "bench/io_tables.py", tmp_path / "io.json"]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    assert "| raw | engine | 0 |  | 0.0625 MiB | 41 | 4 | 2 |" in told
+    assert "| raw | engine | 41 small | 1.0 (1.0) |" in told
+
+
 @pytest.mark.slow
 def test_tables_of_the_flash_study() -> None:
     found = flash.study()
