@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-KIB, MIB, GIB = 2**10, 2**20, 2**30
+from sidestream.parallel_files.file_domains import BUFFER_BYTES as BUFFER
+from sidestream.parallel_files.file_domains import chosen_aggregators, file_domains
+from sidestream.parallel_files.machine import GIB, KIB, MIB
+
 BLOCK_BYTES = 8 * 16**3
-BUFFER = 16 * MIB
 RANKS_AN_AGGREGATOR = 32
 RANKS_A_NODE, UNIT = 4, 4 * MIB  # of Blue Gene/P, and of its file system
 RANGE_BYTES = 16  # what a rank tells an aggregator of a run of bytes that it will send
@@ -116,36 +118,38 @@ def one_dataset(work: Workload) -> Cost:
 
 
 def aggregated(work: Workload, unit: int = UNIT) -> Cost:
-    """Sidestream: windows of whole units of the file, at most a buffer each, dealt to the aggregators in turn. While a
-    window is written the next one is on its way."""
-    rounds = ceil_div(work.file_bytes, work.aggregators * BUFFER)
-    window = unit * ceil_div(work.file_bytes, work.aggregators * rounds * unit)
-    writes = ceil_div(work.file_bytes, window)
+    """Sidestream: domains of whole units of the file, dealt to the aggregators in turns, and written in eight rounds or
+    more where windows are no smaller than a MiB for it. While a window is written the next one is on its way."""
+    total = round(work.file_bytes)
+    cut = file_domains(total, work.aggregators, unit)
+    window, writes = cut.window_bytes, cut.writes(total)
     met = 1 if window % work.piece_bytes == 0 else ceil_div(work.piece_bytes, window) + 1
-    at_a_time = min(2, rounds)
-    packed = at_a_time * ceil_div(work.variables, rounds) * work.piece_bytes
-    told = RANGE_BYTES * met * work.ranks * work.variables / work.aggregators
+    packed = min(2, cut.turns) * ceil_div(work.variables, cut.turns) * work.piece_bytes
+    told = RANGE_BYTES * met * work.ranks * work.variables / cut.writers
     return Cost(
         writes,
-        min(window, work.file_bytes),
-        min(work.aggregators, writes),
-        rounds,
+        min(window, total),
+        cut.writers,
+        cut.rounds,
         min(work.variables * met, writes),
         packed,
-        packed + at_a_time * window + told,
+        packed + min(2, cut.rounds) * window + told,
     )
 
 
 def aggregated_by_default(work: Workload) -> Cost:
-    """The same with an aggregator for each unit of the file, at most two a node: where units are large and the file
-    system does not name its servers."""
-    most = 2 * ceil_div(work.ranks, RANKS_A_NODE)
-    return aggregated(replace(work, aggregators=min(work.ranks, most, ceil_div(work.file_bytes, UNIT))))
+    """The same with as many aggregators as it chooses where units are large and the file system does not name its
+    servers."""
+    return aggregated(replace(work, aggregators=chosen_by(work, UNIT, ceil_div(work.ranks, RANKS_A_NODE))))
 
 
 def aggregated_on_a_disk(work: Workload) -> Cost:
-    """The same with an aggregator for each buffer, at most two: on one node's own disk, whose units are pages."""
-    return aggregated(replace(work, aggregators=min(work.ranks, 2, ceil_div(work.file_bytes, BUFFER))), 4 * KIB)
+    """The same on one node's own disk, whose units are pages."""
+    return aggregated(replace(work, aggregators=chosen_by(work, 4 * KIB, nodes=1)), 4 * KIB)
+
+
+def chosen_by(work: Workload, unit: int, nodes: int) -> int:
+    return chosen_aggregators(round(work.file_bytes), unit, work.ranks, nodes)
 
 
 METHODS: dict[str, Callable[[Workload], Cost]] = {

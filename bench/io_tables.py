@@ -17,6 +17,12 @@ def large(sizes: dict[str, int]) -> int:
     return sum(count for name, count in sizes.items() if name not in SMALL)
 
 
+def mean_size(case: dict) -> str:
+    """Of the large writes; empty where there are none."""
+    writes = large(case["calls"]["sizes"])
+    return f"{case['bytes'] / writes / 2**20:.3g} MiB" if writes else ""
+
+
 def milliseconds(times: list[float]) -> str:
     return f"{1e3 * median(times):.1f} ({1e3 * min(times):.1f})" if times else ""
 
@@ -39,8 +45,7 @@ def counted(case: dict) -> list[str]:
     calls = case["calls"]
     writes = large(calls["sizes"])
     others = (calls["writes"] - writes, calls["writing_ranks"], calls["syncs"])
-    sizes = [f"{size / 2**20:.3g} MiB" for size in (case["bytes"] / max(writes, 1), calls["largest"])]
-    return [*way, str(writes), *sizes, *map(str, others)]
+    return [*way, str(writes), mean_size(case), f"{calls['largest'] / 2**20:.3g} MiB", *map(str, others)]
 
 
 def timed(case: dict) -> list[str]:
@@ -48,8 +53,8 @@ def timed(case: dict) -> list[str]:
     way = [case["format"], case["method"] or "its own"]
     if "error" in case:
         return [*way, "failed", *[""] * 8]
-    writes = large(case["calls"]["sizes"])
-    cells = [*way, f"{writes} x {case['bytes'] / max(writes, 1) / 2**20:.3g} MiB"]
+    writes, size = large(case["calls"]["sizes"]), mean_size(case)
+    cells = [*way, f"{writes} x {size}" if size else f"{case['calls']['writes']} small"]
     for key in ("seconds", "seconds_synced"):
         cells += [milliseconds(case[key]), *ratios(case, key)]
     return cells

@@ -57,6 +57,10 @@ std::vector<std::string> file_formats() {
   return io::formats().names();
 }
 
+std::vector<std::string> methods_of_format(const std::string& name) {
+  return io::formats().named(name).methods;
+}
+
 // What a run calls its files: ("checkpoint" or "plot file", step) of a name, whatever the format; None for other names.
 nb::object output_named(const std::string& name) {
   for (const io::Format& format : io::formats()) {
@@ -133,6 +137,8 @@ void bind_io(nb::module_& module) {
              "The name of a file's format; empty when none recognises it.");
   module.def("quantity_of", &io::quantity_of, nb::arg("name"), "The quantity that files know by a name.");
   module.def("file_formats", &file_formats, "The names of all formats.");
+  module.def("methods_of_format", &methods_of_format, nb::arg("name"),
+             "The methods that write files of a format, its default first; none: a way of its own.");
   module.def("output_named", &output_named, nb::arg("name"),
              "(kind, step) of the name of a file in the folder of a run; None when it is no such name.");
   module.def("file_config", &file_config, nb::arg("path"),

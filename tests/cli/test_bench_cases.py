@@ -27,6 +27,7 @@ from sidestream.parallel_files.hierarchy import SIZES, refined
 from test_faults import small_disk, wait_for
 from tiers import slow
 
+ROOT = Path(__file__).parents[2]
 TINY = ("-n", 2, "--blocks", 1, "--repetitions", 1, "--most-ranks", 16)
 
 
@@ -308,6 +309,8 @@ def test_the_nyx_study_is_measured_in_boxes_of_32_cells(tmp_path: Path) -> None:
     (measured,) = report["measured"]
     assert (measured["block"], measured["blocks_a_rank"]) == (32, 1)
     assert {case["bytes"] for case in measured["cases"]} == {2 * 10 * 8 * 32**3}
+    assert {case["content"] for case in measured["cases"]} == {"checkpoint"}
+    assert "Measured here are checkpoints of ten variables" in (ROOT / "docs/reference/io_studies.md").read_text()
     assert {row["files"] for row in report["modelled"]["rows"]} >= {32, 8192}
     assert not report["modelled"]["published"], "16 ranks say nothing about 8,192"
 
@@ -400,6 +403,10 @@ def test_a_case_by_the_model_alone_is_a_table(words: tuple[str, ...], tmp_path: 
         (["--case", "enzo", "--blocks", 4], 2, "--blocks is for cases of blocks"),
         (["--case", "enzo", "--formats", "flash"], 2, "--formats is for cases of blocks"),
         (["--case", "nyx", "--sizes", "AMR64"], 2, "--sizes is for the case `enzo`"),
+        (["--case", "nyx", "--contents", "plotfile"], 2, "the case `nyx` measures checkpoints"),
+        (["--case", "nyx", "--buffers", "4"], 2, "which writes none of the formats"),
+        (["--case", "nyx", "--aggregators", "1"], 2, "which writes none of the formats"),
+        (["--formats", "files", "--aggregators", "1"], 2, "which writes none of the formats"),
         (["--sizes", "AMR64"], 2, "--sizes is for a case"),
         (["--out", "figures"], 2, "--out is for a case"),
         (["--most-ranks", 1024], 2, "--most-ranks is for a case"),

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from fixtures import CommandLine
+from sidestream.files.opening import open_run
 from sidestream.launch.launcher import find_program
+from sidestream.runs import bad_io
 
 GOOD = {"files": 2, "writes": 5, "bytes_written": 4e7, "write_sizes": {"<100": 1, "4M-10M": 4}, "verify_s": 0.0}
-SMALL = {"files": 4, "writes": 400, "bytes_written": 4e6, "write_sizes": {"10K-100K": 390, "1K-10K": 10}}
+SMALL = {"files": 4, "writes": 4000, "bytes_written": 2e7, "write_sizes": {"100K-1M": 10, "1K-10K": 3990}}
+PIECES = {"files": 4, "writes": 400, "bytes_written": 2e7, "write_sizes": {"10K-100K": 390, "1K-10K": 10}}
 MANY = {"files": 4000, "writes": 4000, "bytes_written": 4e9, "write_sizes": {"1M-4M": 4000}}
 WITHIN = GOOD | {"unaligned": 4}
 SLOW = GOOD | {"verify_s": 0.4}
@@ -57,6 +60,28 @@ def test_each_problem_is_named_with_its_option(problem: str, tmp_path: Path, sid
     assert said.stdout.startswith(problem)
     assert option in said.stdout
     assert "1 problem in the 1 files" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("unit", "io", "below"),
+    [
+        (4096, PIECES, None),
+        (4 << 20, PIECES, "below 100 KiB"),
+        (4096, SMALL, "below 10 KiB"),
+        (4096, SMALL | {"bytes_written": 4e6}, None),
+        (4 << 20, SMALL | {"bytes_written": 4e6}, "below 100 KiB"),
+    ],
+)
+def test_what_is_small_is_a_matter_of_the_file_system(
+    unit: int, io: dict, below: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "run", "[output.checkpoint]\nevery = 1\n", output(io))
+    monkeypatch.setattr(bad_io, "unit_bytes", lambda folder: unit)
+
+    found = bad_io.findings(open_run(tmp_path / "run"))
+
+    assert [finding.problem for finding in found] == ["small"] * (below is not None)
+    assert all(below in finding.seen for finding in found if below)
 
 
 @pytest.mark.parametrize("method", ["automatic", "engine", "aggregated"])

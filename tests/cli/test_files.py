@@ -142,7 +142,6 @@ def test_nothing_is_replaced_unasked(tmp_path: Path, sidestream: CommandLine) ->
     ("words", "said"),
     [
         (("--fields", "metals"), "metals"),
-        (("--method", "magic"), "magic"),
         (("--block", "3"), "block"),
     ],
 )
@@ -155,6 +154,26 @@ def test_what_cannot_be_done_is_one_clear_error(
     assert done.stdout == ""
     assert done.stderr.count("error: ") == 1
     assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "method", "hint"),
+    [
+        ("flash", "magic", "--method takes engine, aggregated, tuned, hdf5-independent"),
+        ("nyx", "engine", "it has a way of its own: leave --method out"),
+        ("files", "pnetcdf-blocking", "it has a way of its own: leave --method out"),
+        ("raw", "hdf5-collective", "--method takes engine, aggregated, tuned, mpiio-independent"),
+    ],
+)
+def test_a_method_that_does_not_write_the_format_is_refused(
+    form: str, method: str, hint: str, tmp_path: Path, sidestream: CommandLine
+) -> None:
+    done = sidestream("convert", REFINED, "out", "--format", form, "--method", method)
+
+    assert done.returncode == 2
+    assert f"the format `{form}` cannot be written by `{method}`" in done.stderr
+    assert hint in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -185,7 +185,7 @@ def test_what_was_staged_is_gone_on_from_though_a_node_is_lost(
     again = cluster.run(killed.out, nodes, *STAGED, "--restart")
 
     assert again.returncode == 0, again.stderr
-    assert "copies are taken" in again.stderr
+    assert "copies are looked for" in again.stderr
     assert len(Run(killed.run).events.of("staged_committed")) == 1
     expect_back(killed.run, killed.run / killed.staged)
     expect_as_whole(cluster, killed.out)
@@ -202,7 +202,7 @@ def test_a_damaged_part_is_told_and_its_copy_taken(cluster: Cluster, killed: Kil
     again = cluster.run(killed.out, "abc", *STAGED, "--restart")
 
     assert again.returncode == 0, again.stderr
-    assert "the parts of the ranks 1 are not whole on their nodes: copies are taken" in again.stderr
+    assert "the parts of the ranks 1 are not whole on their nodes: copies are looked for" in again.stderr
     assert "part-00001.raw" in again.stderr
     expect_back(killed.run, killed.run / killed.staged)
     expect_as_whole(cluster, killed.out)
@@ -245,7 +245,7 @@ def test_what_is_not_whole_is_passed_over_and_the_one_before_taken(cluster: Clus
 
     assert again.returncode == 0, again.stderr
     assert "passed over the checkpoint" in again.stderr
-    assert "is not whole: the parts of the ranks 1 are gone" in again.stderr
+    assert "is not whole: no whole part or copy of the ranks 1 is left" in again.stderr
     expect_back(killed.run, killed.committed)
     expect_as_whole(cluster, killed.out)
 
@@ -443,6 +443,6 @@ def test_a_node_of_namespaces_is_lost_with_its_disk(cluster: Cluster, two_nodes:
     again = two_nodes.run(cluster.folder, "lost", "--restart")
 
     assert again.returncode == 0, again.stderr
-    assert "copies are taken" in again.stderr
+    assert "copies are looked for" in again.stderr
     expect_back(run, run / note.stem)
     expect_as_whole(cluster, "lost")

@@ -108,8 +108,8 @@ def counted(report: dict[str, object], folder: Path) -> subprocess.CompletedProc
 def test_counts_are_held_against_the_formulas(tmp_path: Path) -> None:
     """Those of four ranks with 32 blocks each that `docs/reference/io_performance.md` has."""
     writes = {
-        "checkpoint": {"hdf5-independent": 40, "mpiio-independent": 40, "aggregated": 4},
-        "plotfile": {"hdf5-independent": 12, "mpiio-independent": 12, "aggregated": 1},
+        "checkpoint": {"hdf5-independent": 40, "mpiio-independent": 40, "aggregated": 16},
+        "plotfile": {"hdf5-independent": 12, "mpiio-independent": 12, "aggregated": 6},
     }
     cases = [
         {"content": content, "format": "flash", "method": method, "calls": {"sizes": {"<100": 1, "1M-4M": count}}}
@@ -126,6 +126,20 @@ def test_counts_are_held_against_the_formulas(tmp_path: Path) -> None:
     assert fewer.returncode == other.returncode == 1
     assert "the report has no such case" in fewer.stdout
     assert "39 writes, 40 by the formula" in other.stdout
+
+
+def test_small_writes_have_no_mean_size_in_tables_of_a_report(tmp_path: Path) -> None:
+    calls = {"writes": 41, "largest": 65536, "writing_ranks": 4, "syncs": 2, "sizes": {"10K-100K": 41}}
+    case = {"content": "checkpoint", "format": "raw", "method": "engine", "bytes": 2621440, "calls": calls}
+    of_times: dict[str, list[float]] = {"seconds": [0.001], "seconds_synced": []}
+    head = {"ranks": 4, "cores": 2, "processor": "p", "file_system": "ext4", "model": False, "repetitions": 1}
+    (tmp_path / "io.json").write_text(json.dumps(head | {"cases": [case | of_times]}))
+
+    words = [sys.executable, ROOT / "bench/io_tables.py", tmp_path / "io.json"]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    assert "| raw | engine | 0 |  | 0.0625 MiB | 41 | 4 | 2 |" in told
+    assert "| raw | engine | 41 small | 1.0 (1.0) |" in told
 
 
 @pytest.mark.slow

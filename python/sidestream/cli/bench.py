@@ -130,6 +130,12 @@ def io(
             "--buffers and --aggregators are of the method aggregated, which is not measured",
             hint="add it to --methods, or leave them out",
         )
+    measured = formats or (cases.NYX_FORMATS if case == "nyx" else None)
+    if (buffers or aggregators) and measured is not None and not _are_aggregated(measured):
+        raise UsageError(
+            "--buffers and --aggregators are of the method aggregated, which writes none of the formats",
+            hint="add one of HDF5, netCDF, enzo or raw to --formats, or leave them out",
+        )
     request = benchmark.BenchRequest(
         ranks=ranks or 4,
         folder=folder,
@@ -167,6 +173,14 @@ def _require_counts(option: str, words: str | None, most: int) -> None:
     for word in (words or "1").split(","):
         if not word.isdecimal() or not 1 <= int(word) <= most:
             raise UsageError(f"--{option} {words}: `{word}` cannot be tried", hint=f"--{option} takes 1 to {most}")
+
+
+def _are_aggregated(names: str) -> bool:
+    """Whether one of these formats is, or may be, where the name is wrong."""
+    from ..files.snapshot import formats, methods_of
+
+    known = formats()
+    return any(name not in known or "aggregated" in methods_of(name) for name in names.split(","))
 
 
 def _study(request: CaseRequest, as_json: bool) -> int:

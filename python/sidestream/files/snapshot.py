@@ -49,6 +49,11 @@ def formats() -> list[str]:
     return list(extension().file_formats())
 
 
+def methods_of(form: str) -> list[str]:
+    """The methods that write files of a format; none where it has a way of its own."""
+    return list(extension().methods_of_format(form))
+
+
 def damage_of(path: Path) -> Error | None:
     """The error for a file of no known format where its bytes tell what is damaged."""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..error import Error, UsageError
 from ..files.opening import is_there
-from ..files.snapshot import SnapshotFile, bytes_of, formats
+from ..files.snapshot import SnapshotFile, bytes_of, formats, methods_of
 from .launcher import FILES
 from .programs import Tell, lines_of
 
@@ -71,6 +71,12 @@ def _check(conversion: Conversion) -> None:
     if conversion.precision not in PRECISIONS:
         raise UsageError(
             f"there is no precision `{conversion.precision}`", hint=f"--precision takes {' or '.join(PRECISIONS)}"
+        )
+    methods = methods_of(conversion.format)
+    if conversion.method is not None and conversion.method not in methods:
+        raise UsageError(
+            f"the format `{conversion.format}` cannot be written by `{conversion.method}`",
+            hint=f"--method takes {', '.join(methods)}" if methods else "it has a way of its own: leave --method out",
         )
     if not is_there(conversion.source):
         raise Error("there is nothing to convert", conversion.source, "give a plot file or checkpoint of any format")

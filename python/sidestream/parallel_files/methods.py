@@ -7,18 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .machine import KIB, MIB, Machine
+from .file_domains import BUFFER_BYTES, chosen_aggregators, file_domains
+from .machine import KIB, Machine
 from .queues import Indices, shuffled
 from .schedule import Exchange, Order, Outcome, Round, Schedule, simulate
 from .storage import Requests, Striping
 
 HEADER_BYTES = 64 * KIB  # before the first variable
-BUFFER_BYTES = 16 * MIB
 DIRECT_RANKS = 512  # up to so many, the engine writes pieces of a buffer and more directly
-WRITERS_A_SERVER, WRITERS_A_NODE = 4, 2  # of the engine, at most
-LARGE_UNIT_BYTES = 256 * KIB  # of a file system that many nodes share, as the engine sees it
-LEAST_ROUNDS, LEAST_WINDOW_BYTES = 8, MIB  # that it makes of a file, if windows are not smaller for it
-MOST_DIVIDED = 64  # domains, which are written in several windows where there would be fewer rounds
 
 
 @dataclass(frozen=True)
@@ -171,47 +167,28 @@ def one_dataset(machine: Machine, work: Workload, library_s: float = 0.0) -> Sch
 
 
 def engine_windows(machine: Machine, work: Workload, choice: Choice, align: int) -> Schedule:
-    """Sidestream's writers: in each round everyone writes a window of its domain, while the next is exchanged (as
-    `FileDomains` in `src/io/methods/aggregated/file_domains.cpp` cuts the file)."""
+    """Sidestream's writers: in each round everyone writes a window of its domain, while the next is exchanged."""
     begin, end = HEADER_BYTES // align * align, HEADER_BYTES + work.file_bytes
-    domain = domain_bytes(end - begin, choice, align)
-    count = -(-(end - begin) // domain)
-    turns = -(-count // choice.aggregators)
-    writers = -(-count // turns)
-    wanted = 1 if count > MOST_DIVIDED else -(-LEAST_ROUNDS // turns)
-    windows = max(1, min(domain // LEAST_WINDOW_BYTES, wanted))
-    doors = spread_doors(machine, work.ranks, writers)
+    cut = file_domains(end - begin, choice.aggregators, align, choice.buffer_bytes)
+    doors = spread_doors(machine, work.ranks, cut.writers)
+    pieces = -(-work.variables // cut.turns)
 
     def rounds() -> Iterator[Round]:
-        for first in range(0, count, writers):
-            lows = begin + domain * np.arange(first, min(first + writers, count))
-            highs = np.minimum(lows + domain, end)
-            pieces = -(-work.variables // turns)
-            window = -(-domain // windows)
+        for first in range(0, cut.domains, cut.writers):
+            lows = begin + cut.domain_bytes * np.arange(first, min(first + cut.writers, cut.domains))
+            highs = np.minimum(lows + cut.domain_bytes, end)
             yield from _rounds_of_domains(
-                doors[: len(lows)], np.maximum(lows, HEADER_BYTES), highs, window, work, pieces, 0
+                doors[: len(lows)], np.maximum(lows, HEADER_BYTES), highs, cut.window_bytes, work, pieces, 0
             )
 
     return Schedule(rounds(), Order.overlapped, opens=machine.doors(work.ranks), striping=choice.striping)
 
 
-def domain_bytes(total: int, choice: Choice, unit: int) -> int:
-    """Of the engine's writers, in whole units."""
-    largest = choice.buffer_bytes // unit * unit
-    most_rounds = max(1, total // (choice.aggregators * LEAST_WINDOW_BYTES))
-    rounds = max(-(-total // (choice.aggregators * largest)), min(LEAST_ROUNDS, most_rounds))
-    even = -(-total // (choice.aggregators * rounds))
-    return min(-(-even // unit) * unit, largest)
-
-
 def default_choice(machine: Machine, work: Workload) -> Choice:
-    """Of the engine: a writer for each unit of the file system, or where units are small for each buffer; at most so
-    many a server, or a node where it names no servers (`src/io/methods/aggregated/aggregation.cpp`)."""
-    unit = unit_bytes(machine)
-    portions = -(-work.file_bytes // (unit if unit >= LARGE_UNIT_BYTES else BUFFER_BYTES))
-    named = WRITERS_A_SERVER * (machine.stripes or machine.servers)
-    most = named if machine.names_servers else WRITERS_A_NODE * machine.nodes(work.ranks)
-    return Choice(max(1, int(min(work.ranks, portions, most))))
+    """Of the engine."""
+    servers = (machine.stripes or machine.servers) if machine.names_servers else 0
+    nodes = machine.nodes(work.ranks)
+    return Choice(chosen_aggregators(work.file_bytes, unit_bytes(machine), work.ranks, nodes, servers))
 
 
 def engine(machine: Machine, work: Workload) -> Schedule:

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from .run import Run
 
 KINDS = ("plotfile", "checkpoint", "snapshot")
-SMALL_BINS = ("<100", "100-1K", "1K-10K", "10K-100K")
+LARGE_UNIT_BYTES = 256 << 10  # of a file system on which every request is dear
+SMALL_BINS = {"100 KiB": ("<100", "100-1K", "1K-10K", "10K-100K"), "10 KiB": ("<100", "100-1K", "1K-10K")}
 # Each file has some small tables; from here on they are no longer few.
 FEW_SMALL, SMALL_SHARE = 16, 0.5
+LEAST_RANK_BYTES = 1 << 20  # of a file on a local disk: smaller ones take milliseconds, however they are cut
 MANY_FILES, SMALL_FILE_BYTES = 64, 4 << 20
 READ_BACK_SHARE = 0.1
 ALIGNMENT_BYTES, LARGE_BYTES = 4096, 1 << 20
@@ -53,9 +55,10 @@ class Outputs:
         """The sum of a number of `io` over all files."""
         return sum(number(_io(event), key) for event in self.written)
 
-    def small_writes(self) -> float:
-        """Of all files, those below 100 kB."""
-        return sum(number(_io(event).get("write_sizes") or {}, name) for event in self.written for name in SMALL_BINS)
+    def writes_below(self, size: str) -> float:
+        """Of all files, those below one of the sizes of `SMALL_BINS`."""
+        bins = SMALL_BINS[size]
+        return sum(number(_io(event).get("write_sizes") or {}, name) for event in self.written for name in bins)
 
     @property
     def is_of_library(self) -> bool:
@@ -144,13 +147,23 @@ def _independent(outputs: Outputs, _: Path) -> Iterator[Finding]:
         yield Finding("independent", outputs.table, seen, _set(outputs, 'method = "engine"'), len(outputs.written))
 
 
-def _small(outputs: Outputs, _: Path) -> Iterator[Finding]:
-    """Many writes that are small beside what the file holds."""
-    count, small, written = len(outputs.written), outputs.small_writes(), outputs.total("writes")
+def unit_bytes(folder: Path) -> int:
+    """Of the file system that a run lies on, which its events do not tell: its preferred size of a transfer."""
+    return folder.stat().st_blksize
+
+
+def _small(outputs: Outputs, folder: Path) -> Iterator[Finding]:
+    """Many writes that are small for the file system. On local disks the engine writes pieces of 16 KiB and more where
+    they are; of what is below that, the bins tell what is below 10 KiB."""
+    has_large_units = unit_bytes(folder) >= LARGE_UNIT_BYTES
+    least = "100 KiB" if has_large_units else "10 KiB"
+    count, small, written = len(outputs.written), outputs.writes_below(least), outputs.total("writes")
+    if not has_large_units and outputs.total("bytes_written") < LEAST_RANK_BYTES * outputs.ranks * count:
+        return
     if outputs.is_gathered or not count or small / count < FEW_SMALL or small < SMALL_SHARE * written:
         return
     mean = outputs.total("bytes_written") / written
-    seen = f"{small / count:.0f} of {written / count:.0f} writes a file are below 100 kB; the mean is {mean:.0f} B"
+    seen = f"{small / count:.0f} of {written / count:.0f} writes a file are below {least}; the mean is {mean:.0f} B"
     if outputs.format in WITH_FILES or outputs.format.startswith("enzo"):
         option = _set(outputs, 'format = "sidestream"')
     elif outputs.method != "aggregated":

@@ -304,8 +304,9 @@ class Stage::Impl {
                const std::function<void(const std::string& text)>& tell) const {
     const std::vector<std::string> all = all_texts(comm, problems);
     if (comm.rank() != 0 || missing.empty()) return;
-    tell(fmt::format("of what was staged, the parts of the ranks {} are not whole on their nodes: copies are taken\n{}",
-                     fmt::join(missing, ", "), fmt::join(all, "")));
+    tell(fmt::format(
+        "of what was staged, the parts of the ranks {} are not whole on their nodes: copies are looked for\n{}",
+        fmt::join(missing, ", "), fmt::join(all, "")));
   }
 
   static core::Error lost(const StagedSet& set, const std::vector<std::int32_t>& missing) {
@@ -315,8 +316,8 @@ class Stage::Impl {
       hosts.insert(set.hosts[at]);
       if (!set.partners[at].empty()) hosts.insert(set.partners[at]);
     }
-    return core::Error(fmt::format("what was staged as {} is not whole: the parts of the ranks {} are gone", set.name,
-                                   fmt::join(missing, ", ")),
+    return core::Error(fmt::format("what was staged as {} is not whole: no whole part or copy of the ranks {} is left",
+                                   set.name, fmt::join(missing, ", ")),
                        fmt::format("nodes {}", fmt::join(hosts, ", ")),
                        "start the run where one of these nodes takes part, or let it go on from the checkpoint before");
   }

@@ -24,6 +24,7 @@ FLASH_FORMATS = "flash,flash-5d,flash-netcdf,flash-netcdf-5d"
 FLASH_CONTENTS = "checkpoint,plotfile,chosen"
 FLASH_BLOCKS = (32, 11)  # a rank: of the layout study, and of the scaling study
 FLASH_BUFFERS = "4,16,64"  # MiB
+NYX_FORMATS, NYX_CONTENT = "nyx,files", "checkpoint"  # 10 doubles a cell, as in the plot files of the paper
 NYX_BLOCKS, NYX_BLOCK = 8, 32
 ENZO_SIZES = ("AMR64", "AMR128", "AMR256")
 ENZO_METHODS = ("gathered", "mpi-io", "hdf5-parallel", "engine", "aggregated")
@@ -50,6 +51,8 @@ def check(request: CaseRequest) -> None:
     if request.case not in CASES:
         raise UsageError(f"there is no case `{request.case}`", hint=f"--case takes {', '.join(CASES)}")
     _check_enzo(request) if request.case == "enzo" else _check_blocks(request)
+    if request.case == "nyx" and request.bench.contents not in (None, NYX_CONTENT):
+        raise UsageError("the case `nyx` measures checkpoints, of 10 doubles a cell", hint="leave --contents out")
     require_ranks(request.most_ranks, MOST_RANKS)
     require_folder(request.out)
 
@@ -128,8 +131,8 @@ def _measured(request: CaseRequest) -> list[dict[str, Any]]:
         found = [io.measure(replace(request.bench, blocks=count, **swept)) for count in blocks]
         return [one | {"memory_types": memory_types.compare(one)} for one in found]
     blocks_a_rank = request.blocks or NYX_BLOCKS
-    bench = replace(request.bench, blocks=blocks_a_rank, block=NYX_BLOCK, contents="checkpoint")
-    return [io.measure(replace(bench, formats=request.bench.formats or "nyx,files"))]
+    bench = replace(request.bench, blocks=blocks_a_rank, block=NYX_BLOCK, contents=NYX_CONTENT)
+    return [io.measure(replace(bench, formats=request.bench.formats or NYX_FORMATS))]
 
 
 def _sizes(request: CaseRequest) -> tuple[str, ...]:
