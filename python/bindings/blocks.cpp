@@ -66,12 +66,12 @@ comm::Communicator communicator(std::optional<int> handle) {
 
 template <typename T>
 Blocks::Blocks(const std::vector<FieldArray<T>>& arrays, const std::vector<Triple>& origins, const Triple& shape,
-               bool is_periodic, std::optional<int> comm)
+               const Flags& periodic, std::optional<int> comm)
     : comm_(std::make_shared<const comm::Communicator>(communicator(comm))) {
   const auto kept = kept_while_seen(arrays);
   const nb::gil_scoped_release unlocked;
   const std::vector<mesh::Box> boxes = boxes_of(arrays, origins);
-  const mesh::Layout layout = layout_of(boxes, shape, is_periodic);
+  const mesh::Layout layout = layout_of(boxes, shape, periodic);
   std::vector<core::View4<const T>> blocks;
   for (std::size_t b = 0; b < arrays.size(); ++b) {
     const FieldArray<T>& array = arrays[b];
@@ -91,13 +91,13 @@ mesh::FieldView<const double> Blocks::copy_of_field() const {
   return converted(field_);
 }
 
-mesh::Layout Blocks::layout_of(std::vector<mesh::Box> mine, const Triple& shape, bool is_periodic) const {
+mesh::Layout Blocks::layout_of(std::vector<mesh::Box> mine, const Triple& shape, const Flags& periodic) const {
   std::vector<std::int32_t> owners;
   const auto counts = comm_->all_gather(static_cast<std::int64_t>(mine.size()));
   for (std::size_t rank = 0; rank < counts.size(); ++rank)
     owners.insert(owners.end(), static_cast<std::size_t>(counts[rank]), static_cast<std::int32_t>(rank));
   const mesh::Box domain = mesh::domain_of(int3(shape));
-  mesh::Layout layout(domain, {is_periodic, is_periodic, is_periodic},
+  mesh::Layout layout(domain, {periodic[2], periodic[1], periodic[0]},
                       comm_->all_gather(std::span<const mesh::Box>(mine)), std::move(owners));
   mesh::check(layout);
   std::int64_t cells = 0;
@@ -164,9 +164,10 @@ void bind_blocks(nb::module_& module) {
       "The cells where they lie, a read-only array (z, y, x) for each box.");
   const auto bind_for = [&]<typename T>(T) {
     using Arrays = std::vector<FieldArray<T>>;
-    blocks.def(
-        nb::init<const Arrays&, const std::vector<Blocks::Triple>&, const Blocks::Triple&, bool, std::optional<int>>(),
-        nb::arg("arrays"), nb::arg("origins"), nb::arg("shape"), nb::arg("periodic"), nb::arg("comm") = nb::none());
+    blocks.def(nb::init<const Arrays&, const std::vector<Blocks::Triple>&, const Blocks::Triple&, const Blocks::Flags&,
+                        std::optional<int>>(),
+               nb::arg("arrays"), nb::arg("origins"), nb::arg("shape"), nb::arg("periodic"),
+               nb::arg("comm") = nb::none());
   };
   bind_for(double{});
   bind_for(float{});

@@ -22,13 +22,14 @@ using Sides = std::variant<double, std::array<double, 3>>;
 class Blocks {
  public:
   using Triple = std::array<std::int64_t, 3>;  ///< z, y, x
+  using Flags = std::array<bool, 3>;           ///< z, y, x
 
-  /// `origins` are the places of the arrays in the whole, which has `shape`; `comm` is the Fortran handle of a
-  /// communicator, without which this process has all. Collective. Throws core::Error on all ranks unless the blocks
-  /// of all ranks tile the whole.
+  /// `origins` are the places of the arrays in the whole, which has `shape` and goes on at its opposite face along each
+  /// `periodic` axis; `comm` is the Fortran handle of a communicator, without which this process has all. Collective.
+  /// Throws core::Error on all ranks unless the blocks of all ranks tile the whole.
   template <typename T>
   Blocks(const std::vector<FieldArray<T>>& arrays, const std::vector<Triple>& origins, const Triple& shape,
-         bool is_periodic, std::optional<int> comm);
+         const Flags& periodic, std::optional<int> comm);
 
   const comm::Communicator& comm() const { return *comm_; }
   const mesh::FieldView<const double>& field() const { return field_; }
@@ -39,7 +40,7 @@ class Blocks {
   static mesh::Geometry geometry_of(const mesh::Layout& layout, const Sides& sides);
 
  private:
-  mesh::Layout layout_of(std::vector<mesh::Box> mine, const Triple& shape, bool is_periodic) const;
+  mesh::Layout layout_of(std::vector<mesh::Box> mine, const Triple& shape, const Flags& periodic) const;
 
   std::shared_ptr<const comm::Communicator> comm_;
   mesh::FieldView<const double> field_;

@@ -334,13 +334,14 @@ class Snapshot(ABC):
         t_boundary: float | str | None = None,
         t_halo: float | str | None = None,
         connectivity: int = 14,
-        periodic: bool = True,
+        periodic: bool | None = None,
     ) -> xr.Dataset:
         """The halos of a field at the resolution of `level`, as `sidestream.halos` finds them.
 
         Without a `field`, of gas and dark matter together, as a run finds them. Files in cm and g/cm^3 are analysed in
         Mpc and Msun/Mpc^3; what has other units keeps them. Without thresholds they follow the kind of field: means for
-        densities of matter, else standard deviations.
+        densities of matter, else standard deviations. Halos reach across the faces of the box along the axes that are
+        `periodic` in the file, or by the word given here along all or none.
         """
         from ..arrays.analyses import check_connectivity, halos_of, threshold
         from ..arrays.blocks import blocks_of
@@ -350,7 +351,7 @@ class Snapshot(ABC):
         options: dict[str, Any] = {name: threshold(value, name) for name, value in given.items() if value is not None}
         options |= {"connectivity": connectivity} | self._field_option(field)
         grid, sides, (unit, length) = self._for_analyses(field, level)
-        blocks = blocks_of(grid, periodic)
+        blocks = blocks_of(grid, self.periodic[::-1] if periodic is None else periodic)
         return halos_of(blocks, _three(sides), options, self._moment, unit=unit, length_unit=length)
 
     def friends_of_friends(
@@ -377,7 +378,7 @@ class Snapshot(ABC):
         grid, sides, (unit, length) = self._for_analyses(field, level)
         options = {"finder": "fof", "linking_length": linking_length, "min_particles": min_particles}
         options |= self._field_option(field)
-        blocks = blocks_of(grid, periodic=True)
+        blocks = blocks_of(grid, self.periodic[::-1])
         particles = for_analyses(self, species)
         return halos_of(
             blocks, _three(sides), options, self._moment, particles=particles, unit=unit, length_unit=length
