@@ -93,6 +93,19 @@ ODD = {
         "return {'up': snapshot.sum([np.inf, 1.0]), 'both': snapshot.sum([np.inf, -np.inf]),\n"
         "        'down': snapshot.sum([-np.inf] if snapshot.rank else [1.0]), 'none': snapshot.sum([np.inf], [np.nan])}"
     ),
+    "whole": (
+        "big = 2**53 + 1 + 2 * snapshot.rank\n"
+        "ends = np.array([2**63 - 1, -(2**63)])[: 2 * snapshot.rank]\n"
+        "rows = snapshot.gather(id=np.array([big], np.uint64), x=np.array([snapshot.rank], np.float32))\n"
+        "late = snapshot.gather(id=ends if snapshot.rank else [])\n"
+        "found = {'sum': snapshot.sum(np.array([big]), [7]), 'mixed': snapshot.sum([big], [0.5]),\n"
+        "         'least': snapshot.min([-big, 5]), 'most': snapshot.max([big, 5]), 'last': snapshot.max(ends),\n"
+        "         'first': snapshot.min(ends), 'count': snapshot.sum(np.array([True, False, True])),\n"
+        "         'far': snapshot.sum(np.full(5, 2**62), np.full(3, 2**64 - 1, np.uint64)), 'none': snapshot.sum([])}\n"
+        "types = ' '.join(type(value).__name__ for value in found.values())\n"
+        "types += ''.join(f' {column.dtype}' for column in (*rows.values(), *late.values()))\n"
+        "return {**found, 'far': str(found['far']), 'types': types, 'id': rows['id'].astype(int), 'late': late['id']}"
+    ),
     "pandas_and_xarray": (
         "import pandas as pd, xarray as xr\n"
         "return ({'a': [1, 2, 3]}, {'b': [1, 2]}, pd.DataFrame({'c': [1.0, 2.0, 3.0, 4.0]}),\n"
@@ -169,6 +182,17 @@ def test_sums_of_infinities_are_those_of_ieee_754(folder: Path) -> None:
     found = sidestream.open(folder)["infinite"]
     assert np.all(found["up"] == np.inf) and np.all(found["down"] == -np.inf)
     assert np.isnan(found["both"]).all() and np.isnan(found["none"]).all()
+
+
+def test_whole_numbers_of_all_ranks_are_exact(folder: Path) -> None:
+    found = sidestream.open(folder)["whole"].isel(step=0)
+    big = 2**53
+    expected = {"sum": 2 * big + 18, "least": -big - 3, "most": big + 3, "last": 2**63 - 1, "first": -(2**63)}
+    assert {name: int(found[name]) for name in expected} == expected
+    assert int(found["count"]) == 4 and float(found["none"]) == 0.0 and float(found["mixed"]) == 2.0 * big + 5.0
+    assert found.attrs["far"] == str(2 * (5 * 2**62 + 3 * (2**64 - 1)))
+    assert found["id"].values.tolist() == [big + 1, big + 3] and found["late"].values.tolist() == [2**63 - 1, -(2**63)]
+    assert found.attrs["types"] == "int float int int int int int int float uint64 float64 int64"
 
 
 def test_tables_of_any_kind_have_their_lengths(folder: Path) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import translated_errors
 from ..error import Error
 from ..streams import Block, StreamSnapshot
-from . import images
+from . import images, whole_numbers
 
 ENDED, SUM, LEAST, LARGEST, HISTOGRAM, GATHER, COVERING, IMAGE, SURFACES = range(9)  # places where ranks meet
 
@@ -92,13 +92,17 @@ class TaskSnapshot(StreamSnapshot):
             for blocks in zip(*(self.blocks(field, level) for field in fields), strict=True):
                 yield level, blocks
 
-    def sum(self, *values: ArrayLike) -> float:
+    def sum(self, *values: ArrayLike) -> int | float:
         """The sum of all numbers in all these arrays on all ranks: exact, so the same on any number of ranks.
 
-        Infinite where one is, NaN where one is NaN or infinities of both signs meet.
+        A whole number where all of them are of whole types. Infinite where one is, NaN where one is NaN or infinities
+        of both signs meet.
         """
-        parts = _parts(values)
+        given = [_numbers(value) for value in _several(values)]
         self._meet(SUM)
+        if whole_numbers.are_whole(self._step, given):
+            return whole_numbers.total(self._step, given)
+        parts = [_in_rows(value) for value in given]
         total = float(self._step.sum(parts))
         return self._infinite_sum(parts) if math.isnan(total) else total
 
@@ -111,16 +115,30 @@ class TaskSnapshot(StreamSnapshot):
         is_nan, is_up, is_down = has(np.isnan), has(np.isposinf), has(np.isneginf)
         return math.nan if is_nan or is_up == is_down else math.inf if is_up else -math.inf
 
-    def min(self, *values: ArrayLike) -> float:
-        """The least number in these arrays on all ranks; infinite where there is none, NaN where one is NaN."""
-        least = min((float(np.min(v)) for v in map(_numbers, values) if v.size), key=_nan_first, default=math.inf)
+    def min(self, *values: ArrayLike) -> int | float:
+        """The least number in these arrays on all ranks; infinite where there is none, NaN where one is NaN.
+
+        A whole number where all of them are of whole types.
+        """
+        filled = [v for v in map(_numbers, values) if v.size]
+        own = [np.min(v) for v in filled]
         self._meet(LEAST)
+        if whole_numbers.are_whole(self._step, filled):
+            return whole_numbers.least(self._step, min(map(int, own), default=None))
+        least = min(map(float, own), key=_nan_first, default=math.inf)
         return math.nan if self._is_nan(least) else float(self._step.min(least))
 
-    def max(self, *values: ArrayLike) -> float:
-        """The largest number in these arrays on all ranks; minus infinity where there is none, NaN where one is NaN."""
-        largest = -min((-float(np.max(v)) for v in map(_numbers, values) if v.size), key=_nan_first, default=math.inf)
+    def max(self, *values: ArrayLike) -> int | float:
+        """The largest number in these arrays on all ranks; minus infinity where there is none, NaN where one is NaN.
+
+        A whole number where all of them are of whole types.
+        """
+        filled = [v for v in map(_numbers, values) if v.size]
+        own = [np.max(v) for v in filled]
         self._meet(LARGEST)
+        if whole_numbers.are_whole(self._step, filled):
+            return -whole_numbers.least(self._step, min((-int(v) for v in own), default=None))
+        largest = -min((-float(v) for v in own), key=_nan_first, default=math.inf)
         return math.nan if self._is_nan(largest) else float(self._step.max(largest))
 
     def histogram(
@@ -151,20 +169,22 @@ class TaskSnapshot(StreamSnapshot):
         counts, sums = self._step.histogram(parts, heavy, ends)
         return np.asarray(counts if weights is None else sums)
 
-    def gather(self, **columns: ArrayLike) -> dict[str, NDArray[np.float64]]:
+    def gather(self, **columns: ArrayLike) -> dict[str, NDArray[Any]]:
         """Rows of all ranks on rank 0, in the order of the ranks, and none elsewhere: for small tables.
+
+        Whole numbers stay what they are; others are of double precision.
 
         Example:
             >>> peaks = snapshot.gather(x=x, mass=mass)
         """
-        rows = {name: _flat((values,)) for name, values in columns.items()}
+        rows = {name: _column(values) for name, values in columns.items()}
         lengths = {name: values.size for name, values in rows.items()}
         problem = None
         if len(set(lengths.values())) > 1:
             problem = Error(f"the columns of a table are of different lengths: {lengths}", "gather")
         self._meet(GATHER, problem)
         self._compare("the columns of a table", list(rows), "give empty arrays on ranks that have no rows")
-        return {name: np.asarray(self._step.gather(values)) for name, values in rows.items()}
+        return {name: whole_numbers.gathered(self._step, values) for name, values in rows.items()}
 
     def vtk_image(self, *fields: str, level: int = 0, whole: bool = False) -> Any:
         """Fields in the resolution of a level as a vtkImageData, whose points are the centres of cells.
@@ -272,20 +292,29 @@ def _nan_first(value: float) -> float:
 def _numbers(value: ArrayLike) -> NDArray[Any]:
     """The numbers of an array, without what a mask hides."""
     array = value.compressed() if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in whole_numbers.KINDS + "f":
         raise Error(f"these are no real numbers: type {array.dtype}", hint="of complex numbers, take abs(...) or .real")
     return array
 
 
+def _several(values: Sequence[ArrayLike] | ArrayLike | None) -> Sequence[ArrayLike]:
+    return () if values is None else values if isinstance(values, list | tuple) else (values,)
+
+
 def _parts(values: Sequence[ArrayLike] | ArrayLike | None) -> list[NDArray[np.float64]]:
-    several = () if values is None else values if isinstance(values, list | tuple) else (values,)
-    return [_in_rows(value) for value in several]
+    return [_in_rows(_numbers(value)) for value in _several(values)]
 
 
-def _in_rows(values: ArrayLike) -> NDArray[np.float64]:
+def _in_rows(values: NDArray[Any]) -> NDArray[np.float64]:
     """As they lie where the last axis has no gaps, else copied."""
-    numbers = np.asarray(_numbers(values), dtype=np.float64)
+    numbers = np.asarray(values, dtype=np.float64)
     return numbers if numbers.ndim and numbers.strides[-1] == numbers.itemsize else np.ascontiguousarray(numbers)
+
+
+def _column(values: ArrayLike) -> NDArray[Any]:
+    """A column of a table: whole numbers in their type, others in double precision."""
+    numbers = np.ravel(_numbers(values))
+    return numbers if numbers.dtype.kind in whole_numbers.KINDS else numbers.astype(np.float64)
 
 
 def _flat(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
