@@ -18,7 +18,7 @@ import snapshots
 import synthetic
 from calls import interrupted
 from fixtures import CommandLine, environment
-from sidestream.files.snapshot import formats
+from sidestream.files.formats import formats
 from tiers import slow
 
 DATA = Path(__file__).parents[1] / "data"

@@ -50,6 +50,26 @@ def test_halos_of_an_array_are_those_of_the_function(folder: Path, ranks: int) -
         np.testing.assert_array_equal(found[name], own[name], err_msg=name)
 
 
+def test_units_of_other_spellings_are_converted(tmp_path: Path) -> None:
+    box = ("--box", "20,8,12 kpc", *THRESHOLDS, "--json")
+    field = DENSITY[:12, :8, :20]
+    with h5py.File(tmp_path / "fields.h5", "w") as file:
+        file["density"] = 1e-9 * field
+        file["density"].attrs["units"] = "M_sun kpc^-3"
+    np.save(tmp_path / "density.npy", field)
+
+    done = command(tmp_path, "halos", "find", "fields.h5:/density", *box)
+    odd = command(tmp_path, "halos", "find", "density.npy", "--unit", "g/furlong^3", *box)
+
+    own = ss.halos(field, box_size=(0.02, 0.008, 0.012), t_boundary="5 mean", t_halo="20 mean")
+    assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+    found = json.loads(done.stdout)["columns"]
+    for name in ("mass", "x", "y", "z", "peak"):
+        np.testing.assert_allclose(found[name], own[name], rtol=1e-13, err_msg=name)
+    assert odd.returncode == 0, odd.stderr
+    assert "warning: `density` of density.npy is in `g/furlong^3`, which is not converted" in odd.stderr
+
+
 def test_the_only_array_is_the_field_that_halos_are_sought_in(folder: Path) -> None:
     np.save(folder / "temperature.npy", TEMPERATURE)
 

@@ -13,7 +13,7 @@ import yt
 import sidestream
 from calls import Done, command, program
 from configs import universe
-from sidestream.files.snapshot import formats
+from sidestream.files.formats import formats
 from sidestream.launch.launcher import find_program
 
 BLAST = """simulation = "sedov"

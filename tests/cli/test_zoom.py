@@ -17,7 +17,7 @@ import sidestream.launch.zoom as zooms
 from calls import program
 from configs import dark_matter_to_zoom
 from fixtures import CommandLine
-from sidestream.files.snapshot import formats
+from sidestream.files.formats import formats
 from sidestream.runs.outputs import CHECKPOINT, outputs_in
 
 BASE = dark_matter_to_zoom(box="128 Mpc", seed=2, largest_expansion=0.1, t_boundary="20 mean", t_halo="50 mean")

@@ -12,7 +12,7 @@ import sample_file
 import sidestream
 import synthetic
 from sidestream.files.analysis_units import CM_PER_MPC, GRAMS_PER_MSUN
-from sidestream.files.snapshot import formats
+from sidestream.files.formats import formats
 from sidestream.launch.conversion import Conversion, convert
 
 

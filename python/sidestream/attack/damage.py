@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ..error import Error
-from ..files.snapshot import formats
+from ..files.formats import formats
 from ..launch.launcher import FILES, find_program, mpi_environment
 from .answers import Answers
 from .small_runs import SUBJECTS

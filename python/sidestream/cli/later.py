@@ -79,7 +79,7 @@ def analyze(
     """
     from ..files.opening import is_run, is_there, open_run
     from ..files.plain import Description, as_plot_files
-    from ..files.snapshot import format_of
+    from ..files.formats import format_of
     from ..launch import later
 
     if task is not None and Path(task).suffix == ".toml":

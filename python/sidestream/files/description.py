@@ -19,7 +19,8 @@ Description = dict[str, Any]
 def describe(path: Path) -> Description:
     """Describes whatever lies at `path`."""
     require_there(path, "there is nothing", "give a run folder, a plot file, a checkpoint or a result")
-    from .snapshot import SnapshotFile, format_of
+    from .formats import format_of
+    from .snapshot import SnapshotFile
 
     if format_of(path):
         state = {"state": "pending, not committed"} if is_pending(path) else {}

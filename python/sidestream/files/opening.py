@@ -30,7 +30,8 @@ def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # no
         "there is no such run, plot file or result",
         "`sidestream run CONFIG --out DIR` makes a run; its folder is what to open",
     )
-    from .snapshot import SnapshotFile, format_of
+    from .formats import format_of
+    from .snapshot import SnapshotFile
 
     if format_of(target):
         return SnapshotFile(target)
@@ -90,7 +91,7 @@ def is_result(path: Path) -> bool:
 
 def unknown(path: Path) -> Error:
     """The error for a path that is nothing known."""
-    from .snapshot import damage_of, formats
+    from .formats import damage_of, formats
 
     if not path.is_dir() and not path.is_file():
         return Error("this is a pipe, a device or the like, and no file", path, "give the name of a file or folder")

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import console
 from ..arrays.numbers import REAL_KINDS, as_reals
 from ..core import extension, translated_errors
 from ..error import Error, UsageError
-from .analysis_units import CM_PER_MPC, GRAMS_PER_MSUN
 from .arrays_inside import AXES, named, places_in, shown
+from .formats import format_of
 from .opening import is_there, unknown
-from .snapshot import format_of
+from .unit_names import PER_MPC, canonical, goes_with_mpc, in_ours
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,14 +31,7 @@ if TYPE_CHECKING:
 FORMAT = "raw"  # of the plot files
 BOX_CELLS = 64  # of a side at most: as many ranks as there are boxes read a part each
 _NUMPY = {".npy": b"\x93NUMPY", ".npz": b"PK"}  # how such files begin
-_LENGTHS = {"": 1.0, "Mpc": 1.0, "kpc": 1e-3, "cm": 1 / CM_PER_MPC}
-_UNITS = {
-    "g/cm^3": ("Msun/Mpc^3", CM_PER_MPC**3 / GRAMS_PER_MSUN),
-    "kg/m^3": ("Msun/Mpc^3", 1e-3 * CM_PER_MPC**3 / GRAMS_PER_MSUN),
-    "Msun/kpc^3": ("Msun/Mpc^3", 1e9),
-    "cm/s": ("km/s", 1e-5),
-    "m/s": ("km/s", 1e-3),
-}
+_LENGTHS = {"": 1.0} | {name: 1 / per for name, per in PER_MPC.items()}
 
 
 @dataclass(frozen=True)
@@ -45,8 +39,8 @@ class Description:
     """What the files do not say themselves.
 
     Attributes:
-        box: the sides of the box, `"20 Mpc"` or `"20,20,40 kpc"`: of all axes, or along x, y, z; in Mpc, kpc or cm, or
-            in the problem's own unit.
+        box: the sides of the box, `"20 Mpc"` or `"20,20,40 kpc"`: of all axes, or along x, y, z; in Mpc, kpc, pc, km, m or
+            cm, or in the problem's own unit.
         unit: of all arrays that do not tell theirs by an attribute `units`.
     """
 
@@ -124,9 +118,13 @@ def write_plot_file(path: Path, about: Description, folder: Path, step: int) -> 
     arrays: dict[str, Doubles] = {}
     units: dict[str, str] = {}
     for field, (values, own_unit) in found.items():
-        unit, factor = (own_unit or about.unit or "1", 1.0)
-        if length_unit:
-            unit, factor = _UNITS.get(unit, (unit, factor))
+        told = own_unit or about.unit or "1"
+        unit, factor = in_ours(told) if length_unit else (canonical(told), 1.0)
+        if length_unit and factor == 1.0 and not goes_with_mpc(unit):
+            console.say(
+                f"warning: `{field}` of {path} is in `{told}`, which is not converted, while lengths become Mpc: write "
+                "densities as g/cm^3, kg/m^3, Msun/kpc^3 or Msun/Mpc^3 and velocities as km/s, m/s or cm/s"
+            )
         doubles = np.ascontiguousarray(values, dtype=np.float64)
         arrays[field], units[field] = (doubles if factor == 1 else doubles * factor), unit
     target = folder / f"{_file(path).name}.{FORMAT}"

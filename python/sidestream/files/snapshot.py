@@ -19,6 +19,8 @@ from ..core import extension, translated_errors
 from ..error import Error
 from .analysis_units import DENSITY_UNIT, MPC, MSUN_PER_MPC3, unit_attribute
 from .damage import errors_of
+from .formats import bytes_of
+from .unit_names import canonical
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,37 +38,6 @@ CHECKSUMS = {
     "lost": "lost: Sidestream wrote the file, but it is old, was copied in part or is damaged",
     "none": "none: another program wrote the file",
 }
-
-
-def format_of(path: Path) -> str:
-    """The name of the format of a file or folder; empty when it is of none that is known."""
-    with translated_errors():
-        return str(extension().format_of_file(str(path)))
-
-
-def formats() -> list[str]:
-    """The names of all formats."""
-    return list(extension().file_formats())
-
-
-def methods_of(form: str) -> list[str]:
-    """The methods that write files of a format; none where it has a way of its own."""
-    return list(extension().methods_of_format(form))
-
-
-def damage_of(path: Path) -> Error | None:
-    """The error for a file of no known format where its bytes tell what is damaged."""
-    try:
-        with errors_of(path):
-            extension().describe_file(str(path))
-    except Error as problem:
-        return None if "no known format" in problem.what else problem
-    return None
-
-
-def bytes_of(path: Path) -> int:
-    """The size of a file, or of all files below a folder."""
-    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size
 
 
 class Snapshot(ABC):
@@ -456,7 +427,7 @@ class Snapshot(ABC):
         first, *more = [field] if field is not None else self._matter()
         grid = sum((self.covering_grid(part, level) for part in more), self.covering_grid(first, level))
         unit, length = self.units[self._named(first)], MPC.get(self.length_unit)
-        density = None if length is None else MSUN_PER_MPC3.get(unit)
+        density = None if length is None else MSUN_PER_MPC3.get(canonical(unit))
         grid = grid if density in (None, 1.0) else grid * density
         units = unit if density is None else DENSITY_UNIT, self.length_unit if length is None else "Mpc"
         return grid, [(length or 1.0) * side for side in self.box_size], units

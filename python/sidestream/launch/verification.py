@@ -9,7 +9,7 @@ from typing import Any
 
 from ..error import Error
 from ..files.opening import is_run, is_there, unknown
-from ..files.snapshot import bytes_of, format_of
+from ..files.formats import bytes_of, format_of
 from ..runs.outputs import all_outputs_in, is_pending
 from .launcher import FILES
 from .programs import Tell, lines_of
