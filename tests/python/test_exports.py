@@ -182,6 +182,34 @@ def test_yt_has_the_particles_of_the_file(kind: str, plots: dict[str, Path]) -> 
     assert "dark_matter" not in plot.to_yt(species=[]).particle_types
 
 
+@pytest.mark.parametrize(("unit", "metres"), [("kpc", 3.0857e19), ("pc", 3.0857e16), ("AU", 1.495979e11), ("m", 1.0)])
+def test_yt_knows_boxes_in_any_unit(unit: str, metres: float, tmp_path: Path) -> None:
+    pytest.importorskip("yt").set_log_level("error")
+    plot = sidestream.open(written_by_a_session(tmp_path, unit))
+
+    dataset = plot.to_yt()
+
+    np.testing.assert_allclose(dataset.domain_width.to("m").d, np.array([2.0, 3.0, 4.0]) * metres, rtol=1e-4)
+    mass = dataset.all_data().sum(("gas", "cell_mass")).to("kg")
+    assert float(mass) == pytest.approx(24.0 * (metres * 100.0) ** 3 * 1e-3, rel=3e-4)
+
+
+def test_a_unit_that_yt_does_not_know_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("yt").set_log_level("error")
+    with pytest.raises(sidestream.Error, match="yt does not know `cubit`"):
+        sidestream.open(written_by_a_session(tmp_path, "cubit")).to_yt()
+
+
+def written_by_a_session(folder: Path, unit: str) -> Path:
+    """A box of sides 2, 3, 4 along x, y, z of gas of 1 g/cm^3."""
+    (folder / "session.toml").write_text('[output]\nplotfile = { format = "raw", every = 1 }\n')
+    with sidestream.session(folder / "session.toml", folder / "run", quiet=True) as run:
+        run.mesh((8, 6, 4), lengths=(4.0, 3.0, 2.0), unit=unit)
+        run.field("gas_density", np.ones((8, 6, 4)), unit="g/cm^3")
+        run.begin()
+    return folder / "run" / "plt00000.raw"
+
+
 def test_yt_has_the_mass_that_all_particles_have_in_common(plots: dict[str, Path]) -> None:
     pytest.importorskip("yt").set_log_level("error")
     masses = sidestream.open(plots["flash"]).particles("dark_matter")["mass"]

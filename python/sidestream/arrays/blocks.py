@@ -30,6 +30,7 @@ def blocks_of(array: Any, periodic: bool | Flags, comm: Any = None, origin: Orig
         origin: the indices `(z, y, x)` of the block's first cell in the whole, or a list of those of each block.
         shape: `(nz, ny, nx)` of the whole; by default as far as the blocks reach.
     """
+    flags: Flags = (True, True, True)
     if comm is None:
         flags = _flags(periodic)
         if origin is not None or shape is not None:
@@ -39,7 +40,6 @@ def blocks_of(array: Any, periodic: bool | Flags, comm: Any = None, origin: Orig
     handle = handle_of(comm)
     arrays: list[NDArray[Any]] = []
     origins: list[Triple] = []
-    flags: Flags = (True, True, True)
     problem: Error | None = None
     try:
         flags = _flags(periodic)

@@ -177,7 +177,7 @@ def _require_counts(option: str, words: str | None, most: int) -> None:
 
 def _are_aggregated(names: str) -> bool:
     """Whether one of these formats is, or may be, where the name is wrong."""
-    from ..files.snapshot import formats, methods_of
+    from ..files.formats import formats, methods_of
 
     known = formats()
     return any(name not in known or "aggregated" in methods_of(name) for name in names.split(","))

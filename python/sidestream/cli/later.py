@@ -77,9 +77,9 @@ def analyze(
       sidestream analyze runs/demo --config tasks.toml --out results -n 4
       sidestream analyze density.npy --box "20 Mpc" --unit Msun/Mpc^3 --task halos
     """
+    from ..files.formats import format_of
     from ..files.opening import is_run, is_there, open_run
     from ..files.plain import Description, as_plot_files
-    from ..files.formats import format_of
     from ..launch import later
 
     if task is not None and Path(task).suffix == ".toml":

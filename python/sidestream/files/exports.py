@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..error import Error
+from .unit_names import canonical
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,12 +40,9 @@ _COMOVING_CM = {
 # Columns of particles, where their name in yt is not `particle_` and their own.
 _YT_COLUMNS = {"id": "particle_index"} | {axis: f"particle_position_{axis}" for axis in "xyz"}
 _YT_COLUMNS |= {f"{axis}vel": f"particle_velocity_{axis}" for axis in "xyz"}
-# Mass and time that go with a length, as `time` of a file has them.
-_CODE_UNITS: dict[str, dict[str, Any]] = {
-    "Mpc": {"mass_unit": "Msun", "time_unit": (1.0, "Mpc*s/km")},
-    "cm": {"mass_unit": "g", "time_unit": "s"},
-    "": {"mass_unit": (1.0, "g"), "time_unit": (1.0, "s")},
-}
+# Mass and time that go with lengths in Mpc, as `time` of a file has them; with others it is g and s.
+_OF_MPC: dict[str, Any] = {"mass_unit": "Msun", "time_unit": (1.0, "Mpc*s/km")}
+_OF_OTHERS: dict[str, Any] = {"mass_unit": (1.0, "g"), "time_unit": (1.0, "s")}
 
 
 class _Snapshot(Protocol):
@@ -110,13 +108,13 @@ def to_yt(snapshot: _Snapshot, fields: Sequence[str] | None, species: Sequence[s
     """See `Snapshot.to_yt`."""
     yt = _yt()
     named = {_name_in_yt(snapshot, own): own for own in _chosen(snapshot, fields).values()}
-    own_unit = snapshot.length_unit
+    own_unit = _length_in_yt(snapshot)
     is_comoving = own_unit != "" and "redshift" in snapshot.attrs
     scale_factor = float(snapshot.attrs.get("scale_factor", 1.0)) if is_comoving else 1.0
     low, sides = np.array(snapshot.origin), np.array(snapshot.box_size)
     about: dict[str, Any] = {
         "length_unit": (scale_factor, own_unit) if own_unit else (1.0, "cm"),
-        **_CODE_UNITS[own_unit],
+        **(_OF_MPC if own_unit == "Mpc" else _OF_OTHERS),
         "bbox": np.stack([low, low + sides], axis=1),
         "sim_time": float(snapshot.attrs["time"]),
         "periodicity": snapshot.periodic,
@@ -272,12 +270,28 @@ def _name_in_yt(snapshot: _Snapshot, own: str) -> str:
     return _YT_NAMES.get(quantity, own)
 
 
+def _length_in_yt(snapshot: _Snapshot) -> str:
+    from unyt import Unit
+    from unyt.dimensions import length
+    from unyt.exceptions import UnitParseError
+
+    unit = canonical(snapshot.length_unit)
+    try:
+        is_length = not unit or Unit(unit).dimensions == length
+    except UnitParseError:
+        is_length = False
+    if not is_length:
+        hint = "write the file with lengths in a unit such as Mpc, kpc, AU or cm, or with none"
+        raise Error(f"yt does not know `{unit}`, the unit of its lengths", snapshot.path, hint)
+    return unit
+
+
 def _unit_in_yt(unit: str, length: str, is_comoving: bool) -> tuple[str, int]:
     """The unit as yt reads it, and the power of the scale factor that the numbers take."""
     if length == "cm" and is_comoving and unit in _COMOVING_CM:
         return _COMOVING_CM[unit]
     text = "" if unit == "1" else unit.replace("^", "**").replace(" ", "*")
-    return (re.sub(r"/Mpc\*\*3", "/Mpccm**3", text) if is_comoving else text), 0
+    return (re.sub(r"/(Mpc|kpc|pc)\*\*3", r"/\1cm**3", text) if is_comoving else text), 0
 
 
 def _yt() -> Any:

@@ -39,8 +39,8 @@ class Description:
     """What the files do not say themselves.
 
     Attributes:
-        box: the sides of the box, `"20 Mpc"` or `"20,20,40 kpc"`: of all axes, or along x, y, z; in Mpc, kpc, pc, km, m or
-            cm, or in the problem's own unit.
+        box: the sides of the box, `"20 Mpc"` or `"20,20,40 kpc"`: of all axes, or along x, y, z; in Mpc, kpc, pc, km, m
+            or cm, or in the problem's own unit.
         unit: of all arrays that do not tell theirs by an attribute `units`.
     """
 

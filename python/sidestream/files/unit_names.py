@@ -1,4 +1,4 @@
-"""Units as people write them: `g cm^-3`, `g/cm**3` and `g/cm3` are all `g/cm^3`; and densities and velocities in ours."""
+"""Units as people write them, and densities and velocities in ours: `g cm^-3`, `g/cm**3` and `g/cm3` are `g/cm^3`."""
 
 from __future__ import annotations
 

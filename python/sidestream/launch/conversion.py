@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..error import Error, UsageError
-from ..files.opening import is_there
 from ..files.formats import bytes_of, formats, methods_of
+from ..files.opening import is_there
 from ..files.snapshot import SnapshotFile
 from .launcher import FILES
 from .programs import Tell, lines_of

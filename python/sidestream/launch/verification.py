@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..error import Error
-from ..files.opening import is_run, is_there, unknown
 from ..files.formats import bytes_of, format_of
+from ..files.opening import is_run, is_there, unknown
 from ..runs.outputs import all_outputs_in, is_pending
 from .launcher import FILES
 from .programs import Tell, lines_of
