@@ -82,6 +82,19 @@ def test_arrays_of_any_order_type_and_rim_are_the_same_numbers(transport: str, t
         np.testing.assert_array_equal(written, values, err_msg=name)
 
 
+def test_the_configuration_of_a_session_analyses_its_files(tmp_path: Path) -> None:
+    run_with(tmp_path, heights(), "run", SLICE + FILE)
+    plots = sorted((tmp_path / "run").glob("plt*"))
+
+    done = command(tmp_path, "analyze", *plots, "--config", "tasks.toml", "--out", "again", "-n", 1)
+
+    assert done.returncode == 0, done.stderr
+    for step in (0, 1):
+        again, own = (sidestream.open(tmp_path / folder).result("slice", step)["height"] for folder in ("again", "run"))
+        np.testing.assert_array_equal(again, own)
+    assert not list((tmp_path / "again").glob("plt*"))
+
+
 def test_finer_blocks_hide_what_they_cover_and_yt_sees_the_same_cells(tmp_path: Path) -> None:
     coarse, fine = np.ones((8, 8, 8)), np.full((4, 8, 6), 5.0)
     output = '[output]\nplotfile = { format = "nyx", every = 1, variables = ["gas_density"] }\n'

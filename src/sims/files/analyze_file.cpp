@@ -192,9 +192,9 @@ std::int64_t analyze_files(const comm::Communicator& world, const Node& root, co
     check_folder(what);
     core::check_known_keys(tasks, std::array<std::string, 5>{"coupling", "stream", "task", "quantity", "heating"});
   });
-  const bool is_of_run = root.find("simulation") != nullptr;
+  const bool of_run = is_of_run(root);
   const std::vector<Member> files = in_order(world, what.files);
-  FileAnalysis first(world, tasks, what.folder, std::nullopt, "analyze", tell, is_of_run);
+  FileAnalysis first(world, tasks, what.folder, std::nullopt, "analyze", tell, of_run);
   const std::span others = std::span(files).subspan(1);
   const auto name_of = [&](std::size_t other) { return other < others.size() ? others[other].file : std::string(); };
   std::int64_t failed = first(files.front(), name_of(0), bill);
@@ -204,8 +204,7 @@ std::int64_t analyze_files(const comm::Communicator& world, const Node& root, co
     return failed;
   }
   const comm::Communicator group = world.split(deal.own);
-  FileAnalysis analysis(group, tasks, what.folder, first.folder(), fmt::format("analyze.{}", deal.own), tell,
-                        is_of_run);
+  FileAnalysis analysis(group, tasks, what.folder, first.folder(), fmt::format("analyze.{}", deal.own), tell, of_run);
   std::exception_ptr problem;
   try {
     const auto step = static_cast<std::size_t>(deal.groups);

@@ -50,24 +50,29 @@ Node at_end(Node task) {
 
 }  // namespace
 
+bool is_of_run(const Node& root) {
+  return std::ranges::any_of(std::array{"simulation", "run", "output"},
+                             [&](const char* key) { return root.find(key) != nullptr; });
+}
+
 Node tasks_for_files(const Node& root, const TaskNames& names) {
-  const bool is_of_run = root.find("simulation") != nullptr;
+  const bool of_run = is_of_run(root);
   const Node* const tasks = root.find("task");
   if (tasks == nullptr)
     core::reject(root, "there is no task", "describe what to do in a table [task.NAME], or name an analysis");
   Node chosen(Node::Members{}, "task");
   TaskNames there;
   for (const auto& [name, task] : tasks->members()) {
-    if (is_of_run && task.find("write") != nullptr) continue;
+    if (of_run && task.find("write") != nullptr) continue;
     there.push_back(name);
-    if (is_asked_for(names, name)) chosen.set(name, at_end(is_of_run ? without(task, keys_of_runs()) : task));
+    if (is_asked_for(names, name)) chosen.set(name, at_end(of_run ? without(task, keys_of_runs()) : task));
   }
   for (const std::string& name : names)
     if (std::ranges::none_of(there, [&](const std::string& task) { return is_asked_for({name}, task); }))
       core::reject(*tasks, fmt::format("there is no task `{}`", name),
                    fmt::format("tasks that make results: {}", fmt::join(there, ", ")));
   Node all = root;
-  if (is_of_run) {
+  if (of_run) {
     Node::Members members;
     for (const auto& [key, table] : root.members())
       if (key == "quantity" || key == "heating") members.emplace_back(key, table);
