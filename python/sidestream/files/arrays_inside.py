@@ -1,15 +1,16 @@
-"""The arrays that HDF5 files of other programs hold, and how they are named."""
+"""The arrays that files of other programs hold, and how they are named."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 AXES = 3
 SHOWN = 5  # places at most
-_ENDINGS = "h5|hdf5|hdf|nc"
+_ENDINGS = "h5|hdf5|hdf|nc|npz"
 _NAMED = re.compile(rf"(.+?\.(?:{_ENDINGS})):/?(.*)", re.DOTALL)
 
 
@@ -19,15 +20,15 @@ def named(path: Path) -> tuple[Path, str] | None:
     return (Path(match[1]), match[2] or "/") if match else None
 
 
-def places_in(file: Path) -> list[str]:
-    """How all arrays of three axes in a file are named, a line for each group: `FILE.h5:/gas (density, temperature)`.
+def places_in(file: Path) -> dict[str, list[str]]:
+    """The arrays of three axes in a file of HDF5, of each group: `{"FILE.h5:/gas": ["density", "temperature"]}`.
 
     Nothing where it is no HDF5 file, is damaged, or cannot be named so.
     """
     import h5py
 
     if named(Path(f"{file}:/")) is None or not file.is_file() or not h5py.is_hdf5(file):
-        return []
+        return {}
     groups: dict[str, list[str]] = {}
 
     def take(name: str, item: Any) -> None:
@@ -37,9 +38,14 @@ def places_in(file: Path) -> list[str]:
 
     with suppress(OSError), h5py.File(file) as opened:  # whoever reads it says what is damaged
         opened.visititems(take)
-    return [f"{file}:/{group} ({', '.join(names)})" for group, names in groups.items()]
+    return {f"{file}:/{group}": names for group, names in groups.items()}
 
 
-def shown(places: list[str]) -> str:
-    """Some of them in a sentence."""
-    return ", ".join(places[:SHOWN]) + (f" and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
+def some_of(names: list[str]) -> str:
+    """Some names in a sentence."""
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def shown(places: Mapping[str, list[str]]) -> str:
+    """Some places and what is there in a sentence: `FILE.h5:/gas (density, temperature)`."""
+    return some_of([f"{place} ({', '.join(names)})" for place, names in places.items()])

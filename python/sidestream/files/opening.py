@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
 from ..runs.outputs import outputs_in
 from ..runs.run import Run
-from .arrays_inside import named, places_in, shown
+from .arrays_inside import named, places_in, shown, some_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .snapshot import SnapshotFile
 
 RESULT = ".nc"  # how the names of results end
+NUMPY = (".npy", ".npz")
 
 
 def open(path: str | os.PathLike[str]) -> Run | SnapshotFile | xr.Dataset:  # noqa: A001  (the name users type)
@@ -66,7 +68,7 @@ def require_there(path: Path, message: str, hint: str) -> None:
     if is_there(path):
         return
     inside = named(path)
-    if inside and is_there(inside[0]) and places_in(inside[0]):
+    if inside and is_there(inside[0]) and (inside[0].suffix in NUMPY or places_in(inside[0])):
         raise unknown(inside[0])
     raise Error(message, path, _files_beside(path) or hint)
 
@@ -76,7 +78,7 @@ def _files_beside(path: Path) -> str:
     if not is_run(path.parent):
         return ""
     names = [output.path.name for output in outputs_in(path.parent)]
-    return f"this run has: {shown(names)}" if names else "this run has neither plot files nor checkpoints"
+    return f"this run has: {some_of(names)}" if names else "this run has neither plot files nor checkpoints"
 
 
 def is_run(path: Path) -> bool:
@@ -97,11 +99,12 @@ def unknown(path: Path) -> Error:
         return Error("this is a pipe, a device or the like, and no file", path, "give the name of a file or folder")
     if path.is_file() and (problem := damage_of(path)):
         return problem
-    if path.is_file() and (arrays := [str(path)] if path.suffix in (".npy", ".npz") else places_in(path)):
-        first = arrays[0].rpartition(" (")[0] or arrays[0]
-        hint = f'arrays are analysed when their box is told: sidestream analyze {first} --box "20 Mpc" --task halos'
-        if first != arrays[0]:
-            hint += f"; those that are there: {shown(arrays)}"
+    places = places_in(path) if path.is_file() else {}
+    if places or (path.is_file() and path.suffix in NUMPY):
+        words = f'sidestream analyze {shlex.quote(next(iter(places), str(path)))} --box "20 Mpc" --task halos'
+        hint = f"arrays are analysed when their box is told: {words}"
+        if places:
+            hint += f"; those that are there: {shown(places)}"
         return Error("the file holds arrays, and does not say of what", path, hint)
     what = "the folder is neither a run nor a plot file" if path.is_dir() else "the file is of no known format"
     own = "a run folder holds `events.jsonl`" if path.is_dir() else f"the names of results end in `{RESULT}`"

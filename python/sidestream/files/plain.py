@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Doubles = NDArray[np.float64]
 
 FORMAT = "raw"  # of the plot files
+_ALONE, _LONGEST_NAME = "field", 256  # of fields in plot files
 BOX_CELLS = 64  # of a side at most: as many ranks as there are boxes read a part each
 _NUMPY = {".npy": b"\x93NUMPY", ".npz": b"PK"}  # how such files begin
 _LENGTHS = {"": 1.0} | {name: 1 / per for name, per in PER_MPC.items()}
@@ -119,6 +120,9 @@ def write_plot_file(path: Path, about: Description, folder: Path, step: int) -> 
     units: dict[str, str] = {}
     for field, (values, own_unit) in found.items():
         told = own_unit or about.unit or "1"
+        if not _is_ascii(canonical(told)):
+            console.say(f"warning: `{field}` of {path} is in `{told}`, which is left out: units are in ASCII")
+            told = "1"
         unit, factor = in_ours(told) if length_unit else (canonical(told), 1.0)
         if length_unit and factor == 1.0 and not goes_with_mpc(unit):
             console.say(
@@ -162,12 +166,33 @@ def _arrays(path: Path, name: str) -> dict[str, tuple[Any, str]]:
     if not _file(path).is_file():
         raise Error("this is no regular file", _file(path), "give the name of a NumPy or HDF5 file")
     inside = named(path)
-    found = _in_numpy(path, name) if inside is None else _in_hdf5(path, *inside)
+    if inside is None or inside[0].suffix in _NUMPY:
+        found = _in_numpy(_file(path), name, None if inside is None else inside[1])
+    else:
+        found = _in_hdf5(path, *inside)
+    found = _called_in_ascii(path, found)
     _check(path, {field: values for field, (values, _) in found.items()})
     return found
 
 
-def _in_numpy(path: Path, name: str) -> dict[str, tuple[Any, str]]:
+def _called_in_ascii(path: Path, found: dict[str, tuple[Any, str]]) -> dict[str, tuple[Any, str]]:
+    """Those whose names plot files can hold; one that is alone is called otherwise."""
+    odd = [name for name in found if not _is_ascii(name)]
+    if odd and len(found) == 1:
+        console.say(f"warning: `{odd[0]}` of {path} is called `{_ALONE}`: names of fields are in ASCII")
+        return {_ALONE: found[odd[0]]}
+    for name in odd:
+        console.say(f"warning: `{name}` of {path} is left out: names of fields are in ASCII")
+    if len(odd) == len(found):
+        raise Error("no array has a name in ASCII", path, "name one of them: FILE.h5:/NAME, or give them other names")
+    return {name: of for name, of in found.items() if name not in odd}
+
+
+def _is_ascii(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST_NAME and name.isascii() and name.isprintable()
+
+
+def _in_numpy(path: Path, name: str, inside: str | None) -> dict[str, tuple[Any, str]]:
     try:
         with path.open("rb") as file:
             begins = file.read(8)
@@ -177,13 +202,17 @@ def _in_numpy(path: Path, name: str) -> dict[str, tuple[Any, str]]:
             )
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
         arrays: Mapping[str, Any] = {name: loaded} if path.suffix == ".npy" else loaded
-        return {field: (arrays[field], "") for field in arrays}
+        found = {field: (arrays[field], "") for field in arrays if inside in (None, "/", field)}
     except OSError as problem:
         hint = "look whether it may be read, and is whole"
         raise Error(f"the arrays cannot be read: {problem.strerror or problem}", path, hint) from problem
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
         hint = "the file is damaged, was cut, or holds other things than numbers: write it again with numpy.save"
         raise Error("the arrays cannot be read", path, hint) from problem
+    if not found:
+        what = "no array" if inside is None else f"no `{inside}`"
+        raise Error(f"there is {what} in the file", path, f"there are: {', '.join(arrays) or 'no arrays'}")
+    return {field: of for field, of in found.items() if np.ndim(of[0]) == AXES} or found
 
 
 def _in_hdf5(path: Path, file: Path, inside: str) -> dict[str, tuple[Any, str]]:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..error import Error, UsageError
 from ..files.opening import is_run, is_there
 from ..files.origin import config_of, quantity_of
-from ..files.snapshot import SnapshotFile
 from ..runs.outputs import CHECKPOINT, PLOT_FILE, outputs_in
 from ..runs.results import load_result
-from .later import FileTasks, analyze_files, tasks_of
+from .later import FileTasks, analyze_files, only_field, tasks_of
 from .launcher import HALOS
 from .programs import Tell, lines_of
 
@@ -75,7 +74,7 @@ def find(request: Search, ranks: int, launcher: str | None = None, tell: Tell = 
     own = {name: str(task.get("finder", FIELD)) for name, task in tasks if task.get("analysis") == ANALYSIS}
     name = _chosen(own, request)
     options = dict(request.options)
-    if not own and "field" not in options and (only := _only_field(request.file)):
+    if not own and "field" not in options and (only := only_field(request.file)):
         options["field"] = only
     if "field" in options:  # by its name in the file, or that of its quantity
         options["field"] = quantity_of(str(options["field"]))
@@ -89,12 +88,6 @@ def find(request: Search, ranks: int, launcher: str | None = None, tell: Tell = 
             raise Error("no halos could be sought", request.file, "the message above says why") from problem
         found: xr.Dataset = run.result(name, -1, "halo").load()
     return found
-
-
-def _only_field(file: Path) -> str:
-    """The name of the field of a file that has no other, such as one made of an array; empty of others."""
-    fields = SnapshotFile(file).fields
-    return fields[0] if len(fields) == 1 else ""
 
 
 def _of_a_run(run: Path) -> Error:

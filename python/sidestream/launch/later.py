@@ -14,7 +14,8 @@ from typing import Any
 
 from .. import console
 from ..error import Error, UsageError
-from ..files.origin import config_of
+from ..files.origin import config_of, quantity_of
+from ..files.snapshot import SnapshotFile
 from ..runs.outputs import PLOT_FILE, all_outputs_in
 from ..runs.run import Run
 from .interpreter import PYTHON, program_for
@@ -26,6 +27,9 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+_OF_FIELDS = ("pdf", "power_spectrum", "projection", "slice")  # which take densities by default
+_DENSITIES = ("gas_density", "dark_matter_density", "total_density")
 
 
 def analyze(run: Run, ranks: int, launcher: str | None = None, tell: Tell = lambda _: None) -> int:
@@ -184,11 +188,24 @@ def _configuration(request: FileTasks, folder: Path) -> tuple[Path, str | None]:
         )
     if task is not None and not any(_is_asked(name, task) for name in tasks_of(text)):
         name = json.dumps(task)
-        path.write_text(f"[task.{name}]\nanalysis = {name}\n", encoding="utf-8")
+        path.write_text(f"[task.{name}]\nanalysis = {name}\n" + _of_the_only_field(request), encoding="utf-8")
         return path, None
     _refuse_code(request.files[0], {name: table for name, table in tasks_of(text).items() if _is_asked(name, task)})
     path.write_text(text, encoding="utf-8")
     return path, task
+
+
+def _of_the_only_field(request: FileTasks) -> str:
+    """The key for an analysis of the only field there is, where that is not what it takes by default."""
+    keys = {"halos": "field = {}\n", "merge_tree": "field = {}\n"} | dict.fromkeys(_OF_FIELDS, "fields = [{}]\n")
+    only = only_field(request.files[0])
+    return keys.get(request.task or "", "").format(json.dumps(only)) if only and only not in _DENSITIES else ""
+
+
+def only_field(file: Path) -> str:
+    """What simulations call the field of a file that has no other, such as one made of an array; empty of others."""
+    fields = SnapshotFile(file).fields
+    return quantity_of(fields[0]) if len(fields) == 1 else ""
 
 
 def _is_asked(name: str, task: str | None) -> bool:
