@@ -135,6 +135,14 @@ def test_ctrl_c_ends_the_runs_that_go_on_and_begins_no_other(config: Path, tmp_p
         ([], "nothing is varied"),
         (["--seeds", "0"], "less than one"),
         (["--seeds", "2", "-n", "2", "-j", "1000"], "1000 runs of 2 ranks at once need 2000 cores"),
+        (
+            ["--seeds", "2", "-j", "1000", "--set", "task.spectra.transport=async"],
+            "1000 runs of 1 rank and 2 threads a rank at once need 2000 cores",
+        ),
+        (
+            ["--seeds", "2", "-j", "1000", "--set", "task.spectra.transport=async"],
+            'ask for fewer runs at once (-j) or tasks without a thread of their own (transport = "in-situ")',
+        ),
         (["--vary", "sedov.end=1,2", "--set", "simulation=sedov", "--seeds", "2"], ""),
     ],
 )

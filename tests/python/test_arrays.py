@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 
 import numpy as np
@@ -115,6 +116,19 @@ def test_periodic_is_true_or_false() -> None:
         with pytest.raises(sidestream.Error, match="`periodic` is .*, neither True nor False"):
             call()
     assert sidestream.halos(field, 8.0, 0.5, 0.5, periodic=np.bool_(False)).sizes["halo"] == 1
+
+
+@pytest.mark.parametrize("dims", list(itertools.permutations("zyx")), ids="".join)
+def test_axes_of_xarray_count_by_their_names(dims: tuple[str, ...]) -> None:
+    field = np.random.default_rng(2).lognormal(sigma=2.0, size=(4, 6, 8))
+    named = xarray.DataArray(field, dims=("z", "y", "x")).transpose(*dims)
+    options = {"t_boundary": "2 mean", "t_halo": "5 mean"}
+
+    xarray.testing.assert_identical(
+        sidestream.halos(named, (8.0, 6.0, 4.0), **options), sidestream.halos(field, (8.0, 6.0, 4.0), **options)
+    )
+    assert sidestream.merge_tree(named).shape == (4, 6, 8)
+    assert sidestream.power_spectrum(named, 8.0).equals(sidestream.power_spectrum(field, 8.0))
 
 
 def test_the_axes_of_the_array_are_z_y_x() -> None:

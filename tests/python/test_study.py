@@ -12,7 +12,22 @@ import xarray as xr
 
 import sidestream
 import sidestream.runs.series as reading
+import synthetic_mergers
 from sidestream.runs.run import Run
+
+
+def test_columns_over_links_and_members_have_the_step_of_each(tmp_path: Path) -> None:
+    run = sidestream.open(synthetic_mergers.write_linked_run(tmp_path))
+    series = run.series(synthetic_mergers.TASK)
+
+    progenitor, mass = series.column("progenitor"), series.column("shared_mass")
+    rows = [(step, *link) for step, links in synthetic_mergers.LINKS.items() for link in links]
+    assert progenitor.values.tolist() == [row[1] for row in rows]
+    assert progenitor["step"].values.tolist() == [row[0] for row in rows]
+    np.testing.assert_array_equal(mass, [1e12 * row[3] for row in rows])
+    assert mass.attrs["units"] == "Msun" and "redshift" in mass.coords
+    assert series.column("member_particle_id").size == sum(synthetic_mergers.HALOS)
+    assert "progenitor" not in run[synthetic_mergers.TASK]
 
 
 def test_a_series_reads_a_result_when_it_is_asked_for(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,8 @@ def halos(
     for a field of another kind, whose thresholds are `"2 sigma"` and `"3 sigma"`.
 
     Args:
-        array: the density, indexed `[z, y, x]`; with `comm`, the block that this rank has, or a list of its blocks.
+        array: the density, indexed `[z, y, x]` (of xarray in any order, where its dimensions have these names); with
+            `comm`, the block that this rank has, or a list of its blocks.
         box_size: side of the box: one number for cubic cells (along x), or three for x, y and z.
         t_boundary: threshold of the boundary: a density (`4e12`), or times the mean (`"81.66 mean"`, the default).
         t_halo: threshold of the peak, in the same forms; `"200 mean"` by default.

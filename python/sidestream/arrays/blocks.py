@@ -16,6 +16,7 @@ from .numbers import real_array
 Triple: TypeAlias = tuple[int, int, int]
 Flags: TypeAlias = tuple[bool, bool, bool]
 Origin: TypeAlias = Sequence[int] | Sequence[Sequence[int]] | None
+_AXES = ("z", "y", "x")
 MOST_CELLS = 2**31 - 1  # along an axis
 
 
@@ -89,12 +90,18 @@ def field_of(array: ArrayLike) -> NDArray[Any]:
 
 
 def _real(array: ArrayLike) -> NDArray[Any]:
-    field = real_array(array)
+    field = real_array(_in_order(array))
     if field.ndim != 3:
         raise Error(f"the array has {field.ndim} dimensions, not 3", hint="give it as array[z, y, x]")
     # The compiled part takes such rows where they lie, floats by converting them: that is then their only copy.
     takes = field.dtype in (np.float32, np.float64) and _has_rows(field)
     return field if takes else _packed(field)
+
+
+def _in_order(array: Any) -> Any:
+    """An array of xarray whose axes have our names along z, y, x."""
+    dims = getattr(array, "dims", None)
+    return array.transpose(*_AXES) if isinstance(dims, tuple) and len(dims) == 3 and set(dims) == set(_AXES) else array
 
 
 def _packed(field: NDArray[Any]) -> NDArray[np.float64]:

@@ -113,8 +113,8 @@ def sweep(request: SweepRequest) -> list[Outcome]:
     Returns:
         how each stands, in the order of the family.
     """
-    each = _threads(request, checked(request))
-    at_once = _at_once(request.at_once, each)
+    verdict = checked(request)
+    at_once = _at_once(request, verdict)
     write_family(request.family, request.config.read_text(encoding="utf-8"))
     outcomes = {
         member.name: Outcome(member, DONE, True) for member in request.family.members if _is_done(request, member)
@@ -147,12 +147,18 @@ def _threads(request: SweepRequest, verdict: Verdict) -> int:
     return verdict.processes(request.ranks) * verdict.threads()
 
 
-def _at_once(asked: int | None, each: int) -> int:
-    cores = available_cores()
+def _at_once(request: SweepRequest, verdict: Verdict) -> int:
+    cores, each, asked = available_cores(), _threads(request, verdict), request.at_once
     if asked is not None and asked > 1 and asked * each > cores:
+        ranks, threads = verdict.processes(request.ranks), verdict.threads()
+        of = f"{ranks} rank{'s' * (ranks != 1)}"
+        of += f" and {threads} threads a rank" if threads > 1 else ""
+        hints = ["fewer runs at once (-j)"]
+        hints += ["fewer ranks (-n)"] if request.ranks > 1 else []
+        hints += ['tasks without a thread of their own (transport = "in-situ")'] if threads > 1 else []
         raise UsageError(
-            f"{asked} runs of {each} ranks at once need {asked * each} cores, and there are {cores}",
-            hint="ask for fewer ranks (-n) or fewer runs at once (-j)",
+            f"{asked} runs of {of} at once need {asked * each} cores, and there are {cores}",
+            hint=f"ask for {' or '.join(hints)}",
         )
     return asked or max(1, cores // each)
 

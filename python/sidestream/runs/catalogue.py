@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from io import StringIO
+from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ from .writing import as_netcdf, write_at_once
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
 FORMATS = (".csv", ".nc")
 SHOWN_ROWS = 20
+_LONG, _MOST_DECIMALS = 1e9, 9  # places that are printed with a power of ten
 _SHOWN = ("id", "mass", "cells", "particles", "x", "y", "z", "peak")
 
 
@@ -60,15 +63,24 @@ def print_catalogue(table: xr.Dataset) -> None:
     for name in names:
         unit = str(table[name].attrs.get("units", "1"))
         printed.add_column(name if unit in ("1", "") else f"{name} [{unit}]", justify="right")
-    columns = [(np.asarray(table[name])[:SHOWN_ROWS], _writer(name)) for name in names]
+    shown = {name: np.asarray(table[name])[:SHOWN_ROWS] for name in names}
+    place = _place_format(np.array([values for name, values in shown.items() if name in "xyz"]))
+    columns = [(values, _writer(name, place)) for name, values in shown.items()]
     for row in range(min(count, SHOWN_ROWS)):
         printed.add_row(*(write(values[row]) for values, write in columns))
     console.print_table(printed)
 
 
-def _writer(name: str) -> Callable[[Any], str]:
+def _place_format(places: NDArray[Any]) -> str:
+    """Of three decimals, or as many as give the largest place four digits; with a power of ten beyond."""
+    largest = float(np.max(np.abs(places), initial=0.0))
+    decimals = max(3, 3 - floor(log10(largest))) if 0.0 < largest < np.inf else 3
+    return ".7g" if largest >= _LONG or decimals > _MOST_DECIMALS else f".{decimals}f"
+
+
+def _writer(name: str, place: str) -> Callable[[Any], str]:
     if name in ("x", "y", "z"):
-        return lambda value: f"{value:.3f}"
+        return lambda value: format(value, place)
     return lambda value: str(int(value)) if isinstance(value, np.integer) else f"{value:.4g}"
 
 

@@ -88,7 +88,7 @@ def join_steps(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Datas
     some steps with NaN behind; numbers among their attributes that differ from step to step become variables over it.
     """
     if _is_table_of_rows(datasets):
-        return _below_each_other(datasets, steps)
+        return below_each_other(datasets, steps)
     return _stacked(datasets, steps)
 
 
@@ -100,7 +100,8 @@ def _is_table_of_rows(datasets: Sequence[xr.Dataset]) -> bool:
     return all_have_it and any(dict(d.sizes) != dict(first) for d in datasets)
 
 
-def _below_each_other(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
+def below_each_other(datasets: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
+    """Tables of rows as one, with the coordinates `step` and `redshift` for each row; see `join_steps`."""
     import xarray as xr
 
     rows = str(next(iter(datasets[0].dims)))

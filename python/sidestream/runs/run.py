@@ -80,7 +80,10 @@ class Run:
         return str(configured or self._newest_attributes(task).get("analysis", ""))
 
     def __getitem__(self, task: str) -> xr.Dataset:
-        """All results of `task` in one dataset: rows below each other, anything else stacked along `step`."""
+        """All results of `task` in one dataset: rows below each other, anything else stacked along `step`.
+
+        Links and members of halos are no rows of it: `series(task).column("progenitor")` and `merger_tree(task)`.
+        """
         series = self.series(task)
         if not series.steps:
             raise self._without_results(task)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..error import Error
-from .results import AXES, ROWS, join_steps, load_attributes, load_result
+from .results import AXES, ROWS, below_each_other, join_steps, load_attributes, load_result
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,17 +86,29 @@ class Series(Mapping[int, "xr.Dataset"]):
         return float(found)
 
     def column(self, name: str) -> xr.DataArray:
-        """One column over all steps, as in the dataset of all of them; beside it only axes are read."""
+        """One column over all steps, as in the dataset of all of them; beside it only axes are read.
+
+        Those over links and members of halos (`progenitor`, `member_run_cell`), which are not in that dataset, are put
+        below each other as halos are, with the step of each.
+        """
         self._require_results()
         steps = self.steps
         parts = [load_result(self._paths[step], ROWS, {name, *AXES}) for step in steps]
-        if not any(name in part.variables for part in parts):
+        if any(name in part.variables for part in parts):
+            return join_steps(parts, steps)[name]
+        others = {step: load_result(path, None, {name}) for step, path in self._paths.items()}
+        found = {step: part for step, part in others.items() if name in part.variables}
+        if not found:
             known = ", ".join(map(str, self[steps[-1]].variables))
             raise Error(f"the results of task `{self.task}` have no column `{name}`", self._paths[steps[-1]], known)
-        return join_steps(parts, steps)[name]
+        join = below_each_other if all(part[name].ndim == 1 for part in found.values()) else join_steps
+        return join(list(found.values()), list(found))[name]
 
     def load(self) -> xr.Dataset:
-        """All results in one dataset: rows below each other, anything else stacked along `step`."""
+        """All results in one dataset: rows below each other, anything else stacked along `step`.
+
+        Of halos and regions it has the table, without links and members: `column` has these, and `Run.merger_tree`.
+        """
         self._require_results()
         return join_steps([load_result(path, ROWS) for path in self._paths.values()], self.steps)
 
