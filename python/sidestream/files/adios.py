@@ -368,6 +368,7 @@ def _facts(
         "levels": [{"cells": list(cells), "boxes": 1}],
         "length": length,
         "origin": list(origin),
+        "periodic": [True, True, True],  # files do not say, and plain arrays are
         "length_unit": words.length_unit,
         "particles": None,
         "species": [],
