@@ -136,7 +136,7 @@ def test_the_analyses_are_those_of_the_array(tmp_path: Path) -> None:
     expected = sidestream.power_spectrum(values(1), snapshot.box_size)
 
     assert np.array_equal(snapshot.power_spectrum("rho").power.values, expected.power.values)
-    options = {"t_boundary": "1.1 mean", "t_halo": "1.2 mean"}
+    options = {"t_boundary": "1.02 mean", "t_halo": "1.03 mean"}
     halos = sidestream.halos(values(1), snapshot.box_size, **options)
     assert np.array_equal(snapshot.halos("rho", **options).mass.values, halos.mass.values) and halos.sizes["halo"] > 0
     snapshot.derive("twice", "2 * rho")
