@@ -31,6 +31,18 @@ field = "gas_density"
 min_particles = 5
 linking_length = 0.3
 every = 1
+
+[task.own]
+analysis = "python"
+file = "own.py"
+every = 1
+"""
+OWN = """
+import sidestream
+
+@sidestream.analysis(fields=["gas_density"])
+def own(snapshot):
+    return {"cells": sorted(snapshot.halos("gas_density", t_boundary=6.0, t_halo=6.5)["cells"].values)}
 """
 
 
@@ -51,6 +63,7 @@ def written(folder: Path, periodic: tuple[bool, bool, bool]) -> Path:
     positions = list(np.concatenate(points).T.copy())
     folder.mkdir()
     (folder / "tasks.toml").write_text(CONFIGURATION)
+    (folder / "own.py").write_text(OWN)
     with ss.session(folder / "tasks.toml", folder / "run", quiet=True) as run:
         run.mesh((CELLS,) * 3, lengths=(1.0, 1.0, 1.0), periodic=periodic)
         run.field("gas_density", density, unit="Msun/Mpc^3")
@@ -85,6 +98,7 @@ def test_analyses_of_a_file_are_periodic_as_it_is(periodic: tuple[bool, bool, bo
     expected = components(file["gas_density"].values >= 6.0, periodic)
     assert sorted(halos["cells"].values.tolist()) == expected
     assert len(expected) == 6 - sum(periodic)
+    assert run.result("own", 0)["cells"].values.tolist() == expected
     assert sorted(groups["particles"].values.tolist()) == sorted(run.result("groups", 0)["particles"].values.tolist())
     assert sorted(groups["particles"].values.tolist()) == sorted([20] * sum(periodic) + [10, 10] * (3 - sum(periodic)))
 
