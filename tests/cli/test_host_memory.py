@@ -1,10 +1,8 @@
-"""Programs' arrays in place: read where they lie, by address and by pages, and structures that no version moves."""
+"""Programs' arrays in place: read where they lie, by address and by pages."""
 
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +11,7 @@ import numpy as np
 import pytest
 
 import sidestream
-from hosts import PREFIX, STUB, c_program, compiled, flags, fortran_program, launch
+from hosts import c_program, fortran_program, launch
 
 WHERE = """
 import sidestream
@@ -242,93 +240,3 @@ def test_cells_that_no_task_reads_are_not_touched(language: str, tmp_path: Path)
     picture = sidestream.open(tmp_path / "run")["slice"]["height"]
     assert picture.shape == (2, cells, cells)
     assert np.all(picture == cells // 2)
-
-
-# Where a program that was built with the header of the first version looks, on machines of 64 bits.
-FIRST = """
-options: name 8, config 16, folder 24, existing 32, catches_signals 36, is_quiet 40, override_count 48
-options: overrides 56, job_program 64, tell 72, context 80
-mesh: cells 8, lengths 32, periodic 56, length_unit 72, ghosts 80, count 104, offsets 112, extents 120, levels 128
-field: name 8, unit 16, meaning 24, type 32, is_state 36, count 40, blocks 48, strides 56, shapes 64
-particles: name 8, count 16, ids 24, positions 32, attribute_count 56, attributes 64, units 72, values 80, mass 88
-description: dimensions 8, cells 16, periodic 40, rim 56, components 80, allows_holes 84, strategy 88
-chunks: count 8, offsets 16, cells 24
-memory: type 8, count 16, chunks 24, strides 32
-"""
-OTHER = """
-#include <sidestream.h>
-#define AT(type, member, place) _Static_assert(offsetof(type, member) == place, #type "." #member);
-#define IS(name, number) _Static_assert(name == number, #name);
-FIRST
-IS(SIDESTREAM_OK, 0) IS(SIDESTREAM_BAD_ARGUMENT, 1) IS(SIDESTREAM_REFUSED, 2) IS(SIDESTREAM_NO_MEMORY, 3)
-IS(SIDESTREAM_INTERNAL, 4) IS(SIDESTREAM_INCOMPLETE, 5) IS(SIDESTREAM_REFUSE, 0) IS(SIDESTREAM_OVERWRITE, 1)
-IS(SIDESTREAM_RESUME, 2) IS(SIDESTREAM_FLOAT32, 0) IS(SIDESTREAM_FLOAT64, 1) IS(SIDESTREAM_COMPLEX64, 2)
-IS(SIDESTREAM_COMPLEX128, 3) IS(SIDESTREAM_INT32, 4) IS(SIDESTREAM_INT64, 5) IS(SIDESTREAM_INT8, 6)
-IS(SIDESTREAM_INT16, 7) IS(SIDESTREAM_UINT8, 8) IS(SIDESTREAM_UINT16, 9) IS(SIDESTREAM_UINT32, 10)
-IS(SIDESTREAM_UINT64, 11)
-"""
-FUNCTIONS = """
-error_text last_message version mpi open open_f is_sidecar set_mesh set_field set_array set_particles
-restored_particles set_number set_scale_factor set_progress add_knob begin is_restarted goes_on wants next_time step
-progress close describe map map_f reorganise start finish test sent_bytes free
-"""
-
-
-def test_members_stay_where_programs_of_the_first_version_look(tmp_path: Path) -> None:
-    lines = [
-        f"AT(sidestream_{struct}, {member.replace(' ', ', ')})"
-        for struct, members in (line.split(": ") for line in FIRST.strip().splitlines())
-        for member in members.split(", ")
-    ]
-    assert len(lines) == 52
-    (tmp_path / "layout.c").write_text(OTHER.replace("FIRST", "\n".join(lines)))
-
-    compiled("mpicc", tmp_path, "layout.o", "layout.c", options=("-c", "-std=c11", *flags("--cflags")))
-
-
-def test_functions_of_the_first_version_are_there() -> None:
-    library = PREFIX / "lib" / "libsidestream.so.1"
-    told = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
-    assert {f"sidestream_{name}" for name in FUNCTIONS.split()} <= set(re.findall(r" T (\w+)", told))
-
-
-OLD = """
-#include <sidestream.h>
-const char *sidestream_mpi(void) { return "MPI"; }
-int sidestream_open(MPI_Comm comm, const sidestream_options *options, sidestream_session **run, MPI_Comm *compute) {
-  (void)options;
-  *run = (sidestream_session *)run;
-  *compute = comm;
-  return SIDESTREAM_OK;
-}
-"""
-NEW = """
-#include <stdio.h>
-#include <sidestream.h>
-int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  sidestream_options options = SIDESTREAM_OPTIONS;
-  sidestream_session *run = NULL;
-  MPI_Comm comm;
-  int is_wanted = 7;
-  double next = 7.0;
-  printf("%d ", sidestream_open(MPI_COMM_WORLD, &options, &run, &comm));
-  printf("%d ", sidestream_wants(run, "height", &is_wanted));
-  printf("%d ", sidestream_next_time(run, 0.0, &next));
-  printf("%d %g %d %d\\n", is_wanted, next, sidestream_goes_on(run), sidestream_close(run));
-  MPI_Finalize();
-  return 0;
-}
-"""
-
-
-def test_a_library_that_has_not_all_functions_yet_answers_as_none_does(tmp_path: Path) -> None:
-    (tmp_path / "old.c").write_text(OLD)
-    (tmp_path / "new.c").write_text(NEW)
-    old = compiled("mpicc", tmp_path, "old.so", "old.c", options=("-shared", "-fPIC", *flags("--cflags")))
-    new = compiled("mpicc", tmp_path, "new", "new.c", STUB, "-ldl", options=("-std=c11", *flags("--cflags")))
-
-    done = launch(tmp_path, 1, new, SIDESTREAM_LIBRARY=str(old))
-
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "0 0 0 0 inf 1 0\n"
