@@ -249,7 +249,8 @@ enum { n = 4 };
 static sidestream_session *run;
 static sidestream_data *data;
 static double numbers[n * n * n];
-/* A structure in the room of a longer one, of the size that another version would say. */
+/* A structure in the room of a longer one, of the size that another version would say: without the last member of the
+ * first one, or with another one. */
 static void give(const char *what, int (*to)(const void *), const void *standard, size_t size, size_t older) {
   const struct { const char *name; size_t size; int asks; } versions[] = {
       {"present", size, 0}, {"older than the first", older, 0}, {"of none", 0, 0}, {"later", size + 8, 0},
@@ -280,23 +281,37 @@ int main(int argc, char **argv) {
   sidestream_options options = SIDESTREAM_OPTIONS;
   options.folder = "none";
   if (sidestream_open(MPI_COMM_WORLD, &options, &run, &comm) != SIDESTREAM_OK) return 1;
-  sidestream_mesh mesh = {sizeof mesh, {n, n, n}, {1, 1, 1}, {0, 0, 0}, NULL, {0, 0, 0}, 1, first, extent, NULL};
-  give("mesh", set_mesh, &mesh, sizeof mesh, sizeof mesh - 8);
+  sidestream_mesh mesh = SIDESTREAM_MESH;
+  mesh.cells[0] = mesh.cells[1] = mesh.cells[2] = n;
+  mesh.count = 1;
+  mesh.offsets = first;
+  mesh.extents = extent;
+  give("mesh", set_mesh, &mesh, sizeof mesh, offsetof(sidestream_mesh, levels));
   sidestream_field field = SIDESTREAM_FIELD;
   field.name = "height";
   field.count = 1;
   field.blocks = blocks;
-  give("field", set_field, &field, sizeof field, offsetof(sidestream_field, shapes) - 8);
-  sidestream_particles kind = {sizeof kind, "tracers", 1, ids, {numbers, numbers, numbers}, 0, NULL, NULL, NULL, 1.0};
-  give("particles", set_particles, &kind, sizeof kind, sizeof kind - 8);
-  sidestream_description description = {sizeof description, 3, {n, n, n}, {0, 0, 0}, {0, 0, 0}, 1, 0, NULL};
-  give("description", describe, &description, sizeof description, sizeof description - 8);
+  give("field", set_field, &field, sizeof field, offsetof(sidestream_field, strides));
+  sidestream_particles kind = SIDESTREAM_PARTICLES;
+  kind.name = "tracers";
+  kind.count = 1;
+  kind.ids = ids;
+  kind.positions[0] = kind.positions[1] = kind.positions[2] = numbers;
+  give("particles", set_particles, &kind, sizeof kind, offsetof(sidestream_particles, mass));
+  sidestream_description description = SIDESTREAM_DESCRIPTION;
+  description.cells[0] = description.cells[1] = description.cells[2] = n;
+  give("description", describe, &description, sizeof description, offsetof(sidestream_description, strategy));
   if (sidestream_describe(&description, &data) != SIDESTREAM_OK) return 1;
-  const sidestream_chunks chunks = {sizeof chunks, 1, first, extent};
-  give("chunks", map, &chunks, sizeof chunks, sizeof chunks - 8);
+  sidestream_chunks chunks = SIDESTREAM_CHUNKS;
+  chunks.count = 1;
+  chunks.offsets = first;
+  chunks.cells = extent;
+  give("chunks", map, &chunks, sizeof chunks, offsetof(sidestream_chunks, cells));
   if (sidestream_map(data, MPI_COMM_WORLD, &chunks, NULL) != SIDESTREAM_OK) return 1;
-  const sidestream_memory memory = {sizeof memory, SIDESTREAM_FLOAT64, 1, blocks, NULL};
-  give("memory", reorganise, &memory, sizeof memory, sizeof memory - 8);
+  sidestream_memory memory = SIDESTREAM_MEMORY;
+  memory.count = 1;
+  memory.chunks = blocks;
+  give("memory", reorganise, &memory, sizeof memory, offsetof(sidestream_memory, strides));
   sidestream_free(data);
   sidestream_close(run);
   MPI_Finalize();

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sidestream.h"
+#include <sidestream.h> /* not by its place beside this file: later headers take its place in tests */
 
 enum { n = 4, particles = 3 };
 
