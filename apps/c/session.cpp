@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -238,7 +239,9 @@ void set_particles(sidestream_session& one, const sidestream_particles& given) {
   one.run->set_species(std::move(species));
 }
 
-void give_restored(sidestream_session& one, const char* name, sidestream_particles& out) {
+// As much of them as the caller's header knows.
+void give_restored(sidestream_session& one, const char* name, sidestream_particles* given) {
+  auto out = taken<sidestream_particles>(given, "sidestream_particles", "SIDESTREAM_PARTICLES", SIDESTREAM_PARTICLES);
   const mesh::Particles& particles = one.run->restored(text_of(name));
   one.words.clear();
   one.attributes.clear();
@@ -252,7 +255,6 @@ void give_restored(sidestream_session& one, const char* name, sidestream_particl
     one.units.push_back(one.words.emplace_back(attribute.unit).c_str());
     one.values.push_back(attribute.values.data());
   }
-  out = SIDESTREAM_PARTICLES;
   out.name = kept_name;
   out.count = particles.size();
   out.ids = particles.id.data();
@@ -262,6 +264,8 @@ void give_restored(sidestream_session& one, const char* name, sidestream_particl
   out.units = one.units.data();
   out.values = one.values.data();
   out.mass = particles.mass;
+  out.size = given->size;
+  std::memcpy(given, &out, std::min(out.size, sizeof out));
 }
 
 core::Option knob_option(const char* name, const char* meaning, double minimum, double maximum) {
@@ -333,7 +337,7 @@ int sidestream_set_particles(sidestream_session* session, const sidestream_parti
 }
 
 int sidestream_restored_particles(sidestream_session* session, const char* name, sidestream_particles* particles) {
-  return status_of([&] { give_restored(computing(session), name, known(particles, "particles")); });
+  return status_of([&] { give_restored(computing(session), name, particles); });
 }
 
 int sidestream_set_number(sidestream_session* session, const char* name, double value) {

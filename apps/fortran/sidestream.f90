@@ -705,6 +705,7 @@ contains
     type(c_ptr), pointer :: columns(:)
     integer :: n, count
 
+    particles%size = c_sizeof(particles)
     particles%count = 0
     particles%attribute_count = 0
     status = c_restored_particles(session%handle, letters_of(name), particles)

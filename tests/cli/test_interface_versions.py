@@ -32,7 +32,7 @@ EVERY = FIRST / "every_function.c"
 KEPT = {
     "sidestream.h": "f0292e3f8112b26c498fc852d5ef512c6c7ed86246f55aa2194ed350e46f9a09",
     "sidestream_stub.c": "18d0b155910dae279e35899b6bef37d63b0a0e3aa16a1bbb322d4989857115d0",
-    "sidestream.f90": "70131be7bd1532900d1b76452e9e2d37ef2bffa4c2a4efa18caaefa9a616d7e9",
+    "sidestream.f90": "b52b5dc21cd971deb4d533b129936f20f07648e4136f42fd6bedbd5b2ea866e6",
 }
 TASKS = """
 [task.slice]
@@ -98,6 +98,7 @@ def test_the_program_uses_every_function_and_member_of_the_first_version(today: 
         assert [one[:2] for one in begun] == [["0", "0"], ["2", "2"]]
         assert float(begun[1][2]) == float(begun[0][2]) + 2 * 4**3, "the second run has what the first one wrote"
         assert lines.count("wanted: 1 inf") == 4
+        assert lines.count("its size is as it was: 1") == 2
     assert [line for line in first if line.startswith("restored: ")] == [
         f"restored: {p} {0.5 + p % 3:g} {0.5 + p % 3:g} {10 + p % 3}" for p in range(6)
     ]
@@ -270,6 +271,9 @@ static void give(const char *what, int (*to)(const void *), const void *standard
 static int set_mesh(const void *given) { return sidestream_set_mesh(run, given); }
 static int set_field(const void *given) { return sidestream_set_field(run, given); }
 static int set_particles(const void *given) { return sidestream_set_particles(run, given); }
+static int restored_particles(const void *given) {
+  return sidestream_restored_particles(run, "tracers", (sidestream_particles *)given);
+}
 static int describe(const void *given) { return sidestream_describe(given, &data); }
 static int map(const void *given) { return sidestream_map(data, MPI_COMM_WORLD, given, NULL); }
 static int reorganise(const void *given) { return sidestream_reorganise(data, given, NULL); }
@@ -298,6 +302,7 @@ int main(int argc, char **argv) {
   kind.ids = ids;
   kind.positions[0] = kind.positions[1] = kind.positions[2] = numbers;
   give("particles", set_particles, &kind, sizeof kind, offsetof(sidestream_particles, mass));
+  give("restored", restored_particles, &kind, sizeof kind, offsetof(sidestream_particles, mass));
   sidestream_description description = SIDESTREAM_DESCRIPTION;
   description.cells[0] = description.cells[1] = description.cells[2] = n;
   give("description", describe, &description, sizeof description, offsetof(sidestream_description, strategy));
@@ -331,3 +336,7 @@ def test_structures_of_sizes_that_no_version_has_are_refused_by_name(tmp_path: P
             assert f"error: the `size` of a sidestream_{what} is " in answers[f"{what}, {version}"]
         unknown = f"error: a sidestream_{what} asks for what this library does not know yet"
         assert answers[f"{what}, later, and asks"] == unknown
+    for version in ("older than the first", "of none"):
+        assert "error: the `size` of a sidestream_particles is " in answers[f"restored, {version}"]
+    assert answers["restored, present"] == answers["restored, later"] != ""
+    assert "size" not in answers["restored, later"]

@@ -114,6 +114,7 @@ static void sessions(const char *config, const char *folder) {
     fprintf(told, "begun: %d %g %g\n", (int)step, time, sum);
     sidestream_particles back = SIDESTREAM_PARTICLES;
     SAY(restored_particles(run, "tracers", &back));
+    fprintf(told, "its size is as it was: %d\n", back.size == sizeof back);
     for (size_t p = 0; p < back.count; ++p)
       fprintf(told, "restored: %d %g %g %g\n", (int)back.ids[p], back.positions[0][p], back.positions[2][p],
               back.values[0][p]);
