@@ -206,10 +206,9 @@ void require_shape(const std::int64_t* shape, const std::array<std::int64_t, 3>&
 }
 
 void set_field(sidestream_session& one, const sidestream_field& given) {
-  sims::HostField field{
-      .quantity = {text_of(given.name), text_of(given.unit), text_of(given.meaning), given.is_state != 0},
-      .type = type_of(given.type),
-      .blocks = {}};
+  sims::HostField field;
+  field.quantity = {text_of(given.name), text_of(given.unit), text_of(given.meaning), given.is_state != 0};
+  field.type = type_of(given.type);
   if (given.count != one.extents.size())
     throw core::Error(fmt::format("{} pieces of memory for {} blocks", given.count, one.extents.size()),
                       fmt::format("field `{}`", field.quantity.name),
