@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from sidestream.launch.bench import access_figures, memory_types
+from sidestream.error import Error
+from sidestream.launch.bench import access_figures, cases, memory_types
 from sidestream.launch.bench import io as benchmark
 
 
@@ -18,8 +21,8 @@ def case(format_: str, method: str, seconds: list[float], content: str = "checkp
     }
 
 
-def report(*cases: benchmark.Case) -> dict[str, object]:
-    return {"ranks": 2, "cores": 2, "processor": "p", "file_system": "ext4", "model": False, "cases": list(cases)}
+def report(*measured: benchmark.Case) -> dict[str, object]:
+    return {"ranks": 2, "cores": 2, "processor": "p", "file_system": "ext4", "model": False, "cases": list(measured)}
 
 
 DISK = case("plain", "sequential", [0.01, 0.02, 0.04])
@@ -41,6 +44,17 @@ def test_claims_stand_beside_what_was_measured() -> None:
 
     assert [claim["factor"] for claim in claims] == pytest.approx([2.0, 2.0])
     assert all(claim["holds"] and claim["wanted"] == 1.6 for claim in claims)
+
+
+def test_of_refined_grids_the_claim_is_against_the_fastest_other_method() -> None:
+    of_grids = [one | {"content": "AMR64 dump"} for one in (ENGINE, COLLECTIVE)]
+    slower = of_grids[0] | {"method": "mpi-io", "seconds": [1.5 * t for t in ENGINE["seconds"]], "seconds_synced": []}
+    gathered = of_grids[1] | {"method": "gathered", "seconds_synced": []}
+
+    claims = benchmark.compare(report(of_grids[0], slower, gathered))["claims"]
+
+    assert [claim["text"] for claim in claims] == ["engine against every other method, AMR64 dump, without fsync"]
+    assert claims[0]["factor"] == pytest.approx(1.5) and claims[0]["holds"]
 
 
 def test_a_case_that_failed_is_left_out_of_the_comparisons() -> None:
@@ -109,3 +123,15 @@ def test_of_flash_the_ways_of_the_study_are_drawn() -> None:
     ways = access_figures.drawn("flash", report(dict(DISK), dict(ENGINE), swept))
 
     assert [way["method"] for way in ways] == ["engine"]
+
+
+def test_a_place_for_figures_is_tried_before_work_starts_and_made_when_they_are_there(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+
+    cases.require_folder(tmp_path / "a" / "b")
+    cases.require_folder(there)
+    with pytest.raises(Error, match="choose another folder with --out"):
+        cases.require_folder(Path("/proc/nowhere"))
+
+    assert list(tmp_path.iterdir()) == [there] and not list(there.iterdir())

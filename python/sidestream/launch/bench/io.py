@@ -155,7 +155,12 @@ def _is(formats: Sequence[str], methods: Sequence[str]) -> Callable[[Case], bool
     return lambda case: case["format"] in formats and (not methods or case["method"] in methods)
 
 
+def _has(*methods: str) -> Callable[[Case], bool]:
+    return lambda case: case["method"] in methods
+
+
 ENGINE = _is(["flash"], ["engine"])
+_OTHERS = _has("gathered", "mpi-io", "hdf5-parallel")
 CLAIMS = (
     Claim("engine against collective HDF5 a variable", "checkpoint", ENGINE, _is(["flash"], ["hdf5-collective"]), 1.6),
     Claim(
@@ -174,6 +179,11 @@ CLAIMS = (
         1.0,
     ),
     Claim("AMReX plot file against plain writing", "plotfile", _is(["nyx"], []), _is(["plain"], ["sequential"]), 0.9),
+    *(
+        Claim(f"engine against every other method, {size} {what}", f"{size} {what}", _has("engine"), _OTHERS, 1.0)
+        for size in ("AMR64", "AMR128", "AMR256")
+        for what in ("read", "dump")
+    ),
 )
 
 
