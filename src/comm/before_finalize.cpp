@@ -1,6 +1,7 @@
 #include "sidestream/comm/before_finalize.hpp"
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <exception>
 #include <utility>
@@ -23,8 +24,12 @@ int do_work(MPI_Comm, int, void* value, void*) {
 
 }  // namespace
 
-// MPI_Finalize deletes the attributes of MPI_COMM_SELF before all else (MPI 3.1, 8.7.1).
-BeforeFinalize::BeforeFinalize(std::function<void()> work) : work_(std::move(work)), key_(MPI_KEYVAL_INVALID) {
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before all else (MPI 3.1, 8.7.1). In a child that the process
+// has forked it may be called too, and nothing is done there.
+BeforeFinalize::BeforeFinalize(std::function<void()> work) : key_(MPI_KEYVAL_INVALID) {
+  work_ = [work = std::move(work), process = ::getpid()] {
+    if (::getpid() == process) work();
+  };
   check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, do_work, &key_, nullptr), "MPI_Comm_create_keyval");
   check(MPI_Comm_set_attr(MPI_COMM_SELF, key_, &work_), "MPI_Comm_set_attr");
 }

@@ -287,7 +287,10 @@ WRONG = [
         "[coupling]\nsidecars = 2\n" + TASKS.format(field="height", every=9, transport="in-transit"),
         "cannot be sidecars",
     ),
-    ('[output]\ncheckpoint = { every = 9, format = "flash" }\n', "takes blocks of equal size"),
+    (
+        '[output]\ncheckpoint = { every = 9, format = "flash" }\n',
+        "takes blocks of equal size, covered whole or not at all",
+    ),
     ("[task", "wrong.toml"),
 ]
 

@@ -264,6 +264,127 @@ def test_fields_that_have_the_names_of_files_are_filled_by_a_restart(form: str, 
         np.testing.assert_array_equal(filled[name], array, err_msg=name)
 
 
+@pytest.mark.parametrize("word", ["größe", "Ünïcode", "€"])
+def test_what_files_cannot_hold_is_refused_before_it_is_lost(word: str, tmp_path: Path) -> None:
+    ids, places = np.arange(2), [np.full(2, 0.5)] * 3
+    with opened(tmp_path, CHECKPOINT) as run:
+        run.mesh(SHAPE)
+        for call in (
+            lambda: run.field(word, heights()),
+            lambda: run.field("height", heights(), unit=f"{word}m"),
+            lambda: run.particles("dust", ids, places, attributes={word: np.ones(2)}),
+            lambda: run.particles("dust", ids, places, attributes={"a": np.ones(2)}, units={"a": word}),
+        ):
+            with pytest.raises(sidestream.Error, match="that files cannot hold"):
+                call()
+        for name in ("id", "x"):
+            with pytest.raises(sidestream.Error, match=f"particles have two numbers `{name}`"):
+                run.particles("dust", ids, places, attributes={name: np.ones(2)})
+        with pytest.raises(sidestream.Error, match="the domain has the length 1e[+]?70"):
+            run.mesh(SHAPE, lengths=(1e70, 1.0, 1.0))
+        run.field("height", heights())
+        run.begin()
+        with pytest.raises(sidestream.Error, match="count steps one by one"):
+            run.step(10**18, 1.0)
+
+
+LOST = """
+import numpy as np, sidestream
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+lo = 8 * world.rank
+blocks, levels = [np.s_[0:8, 0:8, lo:lo + 8]], [0]
+if world.rank == 0:
+    blocks, levels = blocks + [np.s_[4:12, 4:12, 20:28]], [0, 1]
+rng = np.random.default_rng(world.rank)
+places = [rng.uniform(0.0, side, 500) for side in (16.0, 8.0, 8.0)]
+ids = np.arange(500) + 500 * world.rank
+for turn in range(2):
+    with sidestream.session("tasks.toml", "run", comm=world, existing="resume", quiet=True) as run:
+        run.mesh((8, 8, 16), blocks=blocks, levels=levels)
+        run.field("height", [np.ones((8, 8, 8)) for _ in blocks])
+        run.particles("dust", ids, places, attributes={"heat": places[0] + ids})
+        step, _ = run.begin()
+        if turn == 0:
+            run.step(1, 1.0)
+        else:
+            found = run.restored_particles("dust")
+            for name, expected in (("x", 0), ("y", 1), ("z", 2)):
+                assert np.isin(found[name], np.concatenate(world.allgather(places[expected]))).all()
+            assert (found["heat"] == found["x"] + found["id"]).all()
+            all_ids = np.sort(np.concatenate(world.allgather(found["id"])))
+            assert step == 1 and (all_ids == np.arange(500 * world.size)).all(), (step, len(all_ids))
+"""
+
+
+@pytest.mark.parametrize("form", ["nyx", *slow("raw", "enzo-hdf5")])
+def test_particles_of_a_refined_mesh_are_brought_to_the_ranks_of_their_cells(form: str, tmp_path: Path) -> None:
+    text = CHECKPOINT.replace("raw", form)
+    (tmp_path / "tasks.toml").write_text(text)
+    (tmp_path / "lost.py").write_text(LOST)
+
+    done = launch(tmp_path, 2, sys.executable, "lost.py", timeout_s=90)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_checkpoint_of_another_mesh_is_refused_with_what_differs(tmp_path: Path) -> None:
+    fine = np.s_[4:12, 4:12, 4:12]
+
+    def begun(blocks: list[Any], levels: list[int], **mesh: Any) -> tuple[int, float]:
+        with opened(tmp_path, CHECKPOINT, existing="resume") as run:
+            run.mesh((8, 8, 8), blocks=blocks, levels=levels, **mesh)
+            run.field("height", [heights_of(tuple(part.stop - part.start for part in block), 1) for block in blocks])
+            moment = run.begin()
+            if moment == (0, 0.0):
+                run.step(1, 1.0)
+        return moment
+
+    whole, other = np.s_[0:8, 0:8, 0:8], np.s_[6:14, 4:12, 4:12]
+    assert begun([whole, fine], [0, 1]) == (0, 0.0)
+    for blocks, levels in (
+        ([whole], [0]),
+        ([whole, other], [0, 1]),
+        ([whole, fine, np.s_[12:20, 12:20, 12:20]], [0, 1, 2]),
+    ):
+        with pytest.raises(sidestream.Error, match="give the blocks that it has, and change them after"):
+            begun(list(blocks), levels)
+    with pytest.raises(sidestream.Error, match="say the lengths that the domain had then"):
+        begun([whole, fine], [0, 1], lengths=(8.0, 8.0, 3.0))
+    halves = [np.s_[0:4, 0:8, 0:8], np.s_[4:8, 0:8, 0:8]]
+    assert begun([*halves, fine], [0, 0, 1]) == (1, 1.0)
+
+
+FORKED = """
+import atexit, os, numpy as np, sidestream
+from mpi4py import MPI
+run = sidestream.session("tasks.toml", "run", comm=MPI.COMM_WORLD, quiet=True)
+run.mesh((4, 4, 4 * run.comm.size), blocks=np.s_[:, :, 4 * run.comm.rank:4 * run.comm.rank + 4])
+run.field("height", np.ones((4, 4, 4)))
+run.begin()
+child = os.fork() if run.comm.rank == 0 else None
+if child == 0:
+    atexit._run_exitfuncs()
+    os._exit(0)  # Open MPI does not outlive a child that finalizes it
+os.waitpid(child, 0) if child else None
+run.step(1, 1.0)
+run.close()
+print(run.status, run.goes_on, flush=True)
+more = [sidestream.session(None, f"run{n}", comm=MPI.COMM_WORLD, quiet=True) for n in range(4)]
+"""
+
+
+def test_a_child_that_ends_leaves_the_session_alone_and_forgotten_ones_close_in_one_order(tmp_path: Path) -> None:
+    (tmp_path / "tasks.toml").write_text(SLICE)
+    (tmp_path / "forks.py").write_text(FORKED)
+
+    done = launch(tmp_path, 2, sys.executable, "forks.py", timeout_s=60)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("finished False") == 2, done.stdout
+    assert "ends with the session open, and not all" not in done.stderr
+
+
 def test_two_fields_that_files_know_by_one_name_are_refused_before_the_run_begins(tmp_path: Path) -> None:
     with opened(tmp_path, CHECKPOINT) as run:
         run.mesh(SHAPE)
@@ -333,7 +454,7 @@ for go in range(2):
             run.begin()
             run.step(1, 1.0)
         except sidestream.Error as error:
-            print("refused", error.where, array.max(), flush=True)
+            print(f"refused {error.where} {array.max()}\n", end="", flush=True)
     if go == 0:
         array[:] = 2.0
         array.flags.writeable = world.rank == 0

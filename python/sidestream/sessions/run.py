@@ -40,8 +40,9 @@ from .memory import TYPES, as_taken, is_writable, memory_of
 PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the last
 
 
-#: Sessions that are open, on ranks that compute: also those that nobody else holds, which are closed at the end.
-OPEN: set[Session] = set()
+#: Sessions that are open, on ranks that compute, in the order of their opening, with their process: also those that
+#: nobody else holds, which are closed at the end, but not by a child that the process has forked.
+OPEN: dict[Session, int] = {}
 
 
 def _refuse_beside_sidecars(comm: Any) -> None:
@@ -53,8 +54,9 @@ def _refuse_beside_sidecars(comm: Any) -> None:
 @atexit.register
 def _end_forgotten() -> None:
     """Before mpi4py finalizes MPI, which is when the interpreter has ended."""
-    for run in [*OPEN]:
-        run._leave_at_exit()
+    for run, process in [*OPEN.items()]:
+        if process == os.getpid():
+            run._leave_at_exit()
 
 
 def _opened(make: Method) -> Method:
@@ -160,7 +162,7 @@ class Session:
         self._has_sidecars = False
         self.comm = self._own_comm(comm)  #: of the ranks that compute, to be used instead; None on a sidecar
         if self._run.computes:
-            OPEN.add(self)
+            OPEN[self] = os.getpid()
 
     def _own_comm(self, comm: Any) -> Any:
         if not self._run.computes or comm is None:
@@ -408,7 +410,7 @@ class Session:
         if self.status is not None or not self._run.computes:
             return
         self.status = "interrupted"
-        OPEN.discard(self)
+        OPEN.pop(self, None)
         with translated_errors():
             self.status = self._run.end(problem)
         self._arrays.clear()

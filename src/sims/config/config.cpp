@@ -156,9 +156,12 @@ void check_boxes(const core::Node& node, const OutputKind& kind, const io::Forma
   std::vector<std::string> others;
   for (const std::string& name : formats_for(kind))
     if (io::formats().named(name).takes_any_boxes) others.push_back(name);
-  core::reject(*node.find("format"),
-               fmt::format("the format `{}` takes blocks of equal size, which those of this run are not", format.name),
-               fmt::format("choose from: {}; or give each rank equal blocks", fmt::join(others, ", ")));
+  core::reject(
+      *node.find("format"),
+      fmt::format(
+          "the format `{}` takes blocks of equal size, covered whole or not at all, which those of this run are not",
+          format.name),
+      fmt::format("choose from: {}; or give each rank equal blocks", fmt::join(others, ", ")));
 }
 
 bool is_state(const mesh::Grid& grid) {

@@ -19,11 +19,21 @@ constexpr std::size_t longest_name = 200;
 constexpr std::int32_t most_cells = std::int32_t{1} << 30, most_ghosts = 1024;
 constexpr double most_volume = 4e18;       // of integers of 64 bits
 constexpr double most_addresses = 0x1p57;  // of processors of 64 bits
+constexpr double longest = 1e60;           // that files may have
 
 // FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv
 std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   return (hash ^ 0xffU) * 0x100000001b3U;
+}
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+// Formats of files know no other letters.
+bool is_printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return ' ' <= c && c <= '~'; });
 }
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
@@ -106,21 +116,21 @@ void require_name(const std::string& name, const std::string& what, const std::s
     throw core::Error(fmt::format("{} has a name of {} characters", what, name.size()), name.substr(0, 40) + "...",
                       hint);
   if (!core::is_utf8(name)) throw core::Error(what + " has a name that is no text in UTF-8", "`" + name + "`", hint);
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (name.find('/') != std::string::npos || std::ranges::any_of(name, is_control) || name.front() == ' ' ||
-      name.back() == ' ') {
+  if (name.find('/') != std::string::npos || !is_printable(name) || name.front() == ' ' || name.back() == ' ') {
     std::string shown = name;
     std::ranges::replace_if(shown, is_control, '?');
     throw core::Error(what + " has a name that files cannot hold", "`" + shown + "`",
-                      "leave out slashes, control characters, and blanks around it");
+                      "write it in ASCII, without slashes, control characters, and blanks around it");
   }
 }
 
 void require_unit(const std::string& unit, const std::string& what) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (unit.size() > longest_name || !core::is_utf8(unit) || std::ranges::any_of(unit, is_control))
-    throw core::Error(what + " has a unit that is no line of text in UTF-8", "`" + unit.substr(0, 40) + "`",
-                      "write it in ASCII, \"um\", or encode it in UTF-8");
+  if (unit.size() <= longest_name && is_printable(unit)) return;
+  std::string shown = unit.substr(0, 40);
+  std::ranges::replace_if(shown, is_control, '?');
+  if (!core::is_utf8(shown)) shown = "...";
+  throw core::Error(what + " has a unit that files cannot hold", "`" + shown + "`",
+                    "write it in a line of ASCII, such as \"um\"");
 }
 
 void require_reach(const HostMemory& memory, mesh::Int3 elements, std::size_t size, const std::string& where) {
@@ -147,8 +157,9 @@ void require_domain(const HostMesh& mesh) {
     if (cells[axis] < 1)
       throw core::Error(fmt::format("the domain has {} cells", cells[axis]), where,
                         "give 1 along axes that there are not");
-    if (const double length = mesh.geometry.length[a]; !std::isfinite(length) || length <= 0.0)
-      throw core::Error(fmt::format("the domain has the length {}", length), where, "give a number above 0");
+    if (const double length = mesh.geometry.length[a]; !(length >= 1.0 / longest && length <= longest))
+      throw core::Error(fmt::format("the domain has the length {}", length), where,
+                        fmt::format("give a number above 0, from {:g} to {:g}", 1.0 / longest, longest));
     if (const auto layers = mesh.ghosts.layers[axis]; layers < 0 || layers > most_ghosts)
       throw core::Error(fmt::format("there are {} layers of ghost cells", layers), where,
                         fmt::format("give a number from 0 to {}", most_ghosts));

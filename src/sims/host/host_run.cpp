@@ -128,7 +128,10 @@ class HostRun::Impl {
     if (!std::isfinite(time))
       throw core::Error(fmt::format("step {} is at the time {}", step, time), options.name,
                         "look for what made the time no number");
-    if (step < 0) throw core::Error(fmt::format("the step is {}", step), options.name, "count steps from 0");
+    constexpr std::int64_t most_steps = 1'000'000'000'000'000;
+    if (step < 0 || step > most_steps)
+      throw core::Error(fmt::format("the step is {}", step), options.name,
+                        fmt::format("count steps one by one, from 0 to {} at most", most_steps));
   }
 
   // Throws on all ranks where the run goes on from a checkpoint that would fill memory which cannot be written.
@@ -353,6 +356,7 @@ void HostRun::require_whole() const {
 
 RunStatus HostRun::end(const std::string& problem) {
   Impl& all = *impl_;
+  all.loop = false;
   if (!has_begun()) {
     if (is_whole()) all.world.broadcast(std::string(given_up));
     return RunStatus::interrupted;

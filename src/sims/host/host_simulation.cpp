@@ -14,10 +14,7 @@ mesh::LevelLayouts HostSimulation::blocks_for(const mesh::Snapshot& file) const 
     throw core::Error(fmt::format("the checkpoint has {} x {} x {} cells, the program {} x {} x {}", cells.x, cells.y,
                                   cells.z, wanted.x, wanted.y, wanted.z),
                       file.source, "go on with as many cells");
-  if (file.levels.size() > own.blocks.size())
-    throw core::Error(
-        fmt::format("the checkpoint has {} levels, the program {}", file.levels.size(), own.blocks.size()), file.source,
-        "give the mesh of the checkpoint before the run begins");
+  state_.require_mesh_of(file);
   return own;
 }
 

@@ -107,6 +107,10 @@ void HostState::set_species(HostSpecies species) {
   for (const HostSpecies::Attribute& attribute : species.attributes) {
     require_name(attribute.name, "an attribute of `" + species.name + "`", "velocity_x");
     require_unit(attribute.unit, "attribute `" + attribute.name + "`");
+    const auto alike = std::ranges::count(species.attributes, attribute.name, &HostSpecies::Attribute::name);
+    if (attribute.name == "id" || std::ranges::find(names_of_axes, attribute.name) != names_of_axes.end() || alike > 1)
+      throw core::Error(fmt::format("particles have two numbers `{}`", attribute.name), where,
+                        "give attributes names of their own, other than id, x, y and z");
   }
   const auto is_missing = [](const double* numbers) { return numbers == nullptr; };
   if (species.count > 0 && (species.id == nullptr || std::ranges::any_of(species.position, is_missing) ||
@@ -234,10 +238,41 @@ mesh::Particles HostState::particles_of(const HostSpecies& species) const {
     particles.attributes.push_back(
         {attribute.name, attribute.unit, {attribute.values, attribute.values + species.count}});
   particles.mass = species.mass;
-  if (levels_.layouts.leaves.size() > 1) return particles;
   compute_.agree_on([&] { require_places(species); });
-  redistribute::migrate(compute_, levels_.layouts.leaves.front(), mesh_.geometry, particles);
-  return particles;
+  return brought_to_owners(particles);
+}
+
+// The finest level that has a leaf at a place; 0 beyond the domain, where it is refused.
+std::size_t HostState::level_of(std::array<double, 3> place) const {
+  const mesh::Geometry& geometry = mesh_.geometry;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (geometry.periodic[axis]) place[axis] = mesh::wrapped_coordinate(place[axis], geometry.length[axis]);
+    if (!(place[axis] >= 0.0 && place[axis] < geometry.length[axis])) return 0;
+  }
+  const std::vector<mesh::Layout>& leaves = levels_.layouts.leaves;
+  std::size_t level = leaves.size() - 1;
+  while (level > 0 && leaves[level].find(cell_of(geometry.refined(static_cast<int>(level)), place)) < 0) --level;
+  return level;
+}
+
+mesh::Particles HostState::brought_to_owners(const mesh::Particles& particles) const {
+  mesh::Particles all = particles;
+  all.resize(0);
+  const std::vector<mesh::Layout>& leaves = levels_.layouts.leaves;
+  std::vector<mesh::Particles> levels(leaves.size(), all);
+  for (std::size_t p = 0; p < particles.size(); ++p) {
+    const auto& position = particles.position;
+    mesh::Particles& to = levels[level_of({position[0][p], position[1][p], position[2][p]})];
+    to.id.push_back(particles.id[p]);
+    for (std::size_t axis = 0; axis < 3; ++axis) to.position[axis].push_back(position[axis][p]);
+    for (std::size_t n = 0; n < particles.attributes.size(); ++n)
+      to.attributes[n].values.push_back(particles.attributes[n].values[p]);
+  }
+  for (std::size_t level = 0; level < leaves.size(); ++level) {
+    redistribute::migrate(compute_, leaves[level], mesh_.geometry.refined(static_cast<int>(level)), levels[level]);
+    mesh::append(levels[level], all);
+  }
+  return all;
 }
 
 mesh::Snapshot HostState::snapshot() const {
@@ -266,6 +301,36 @@ void HostState::fill(const HostField& field, const std::string& name, const mesh
         });
     });
   }
+}
+
+void HostState::require_mesh_of(const mesh::Snapshot& state) const {
+  const auto beside = [&](const mesh::Layout& inner, const mesh::Layout& outer) -> std::optional<Box> {
+    for (const Box& box : inner.boxes()) {
+      std::int64_t cells = box.volume();
+      outer.for_each_meeting(box, [&](std::int32_t other) { cells -= intersection(box, outer.box(other)).volume(); });
+      if (cells > 0) return box;
+    }
+    return std::nullopt;
+  };
+  const auto refuse = [&](const Box& box, std::size_t level, const char* who) {
+    throw core::Error(fmt::format("the checkpoint has another mesh: of the cells {} along x, y, z of level {} {}",
+                                  to_string(box), level, who),
+                      state.source, "give the blocks that it has, and change them after `begin`");
+  };
+  const mesh::LevelLayouts& own = levels_.layouts;
+  for (std::size_t level = 0; level < std::max(own.leaves.size(), state.levels.size()); ++level) {
+    if (level >= own.leaves.size()) refuse(state.levels[level].box(0), level, "the program has not all");
+    if (level >= state.levels.size()) refuse(own.leaves[level].box(0), level, "it has not all");
+    if (const auto box = beside(state.levels[level], own.blocks[level])) refuse(*box, level, "the program has not all");
+    if (const auto box = beside(own.leaves[level], state.levels[level])) refuse(*box, level, "it has not all");
+  }
+  if (state.length_unit != mesh_.length_unit) return;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (const double length = mesh_.geometry.length[axis], there = state.geometry.length[axis];
+        !(std::abs(length - there) <= 1e-6 * length))
+      throw core::Error(fmt::format("the domain is {:g} long along {}, and {:g} in the checkpoint", length,
+                                    names_of_axes[axis], there),
+                        state.source, "say the lengths that the domain had then");
 }
 
 void HostState::take(const mesh::Snapshot& state) {

@@ -40,7 +40,7 @@ HostFinding of_particles(const HostSpecies& species, const char* verdict, const 
 }
 
 // Numbers that are none, and negative ids. Local.
-void look_at_numbers_of(const HostSpecies& species, std::vector<HostFinding>& found) {
+void look_at_numbers_of(const HostSpecies& species, const mesh::Geometry& geometry, std::vector<HostFinding>& found) {
   const auto look = [&](const double* values, const std::string& of, const char* hint) {
     const Offenders none = no_numbers(values, species.count);
     if (none.count == 0) return;
@@ -55,6 +55,20 @@ void look_at_numbers_of(const HostSpecies& species, std::vector<HostFinding>& fo
   for (const HostSpecies::Attribute& attribute : species.attributes)
     look(attribute.values, fmt::format("`{}`", attribute.name),
          "look at what computes it, or give particles that have none a number that says so");
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (geometry.periodic[axis]) continue;
+    Offenders outside;
+    for (std::size_t n = 0; n < species.count; ++n)
+      if (const double x = species.position[axis][n]; x < 0.0 || x >= geometry.length[axis]) outside.add(n);
+    if (outside.count > 0)
+      found.push_back(of_particles(
+          species, "wrong", outside,
+          fmt::format(
+              "{} of {} particles are outside of the domain along {}, which is not periodic, first {} of the id "
+              "{}: leave out those that have left it",
+              outside.count, species.count, "xyz"[axis], species.position[axis][outside.first],
+              species.id[outside.first])));
+  }
   Offenders negative;
   for (std::size_t n = 0; n < species.count; ++n)
     if (species.id[n] < 0) negative.add(n);
@@ -142,7 +156,7 @@ std::vector<HostFinding> look_at_particles(const comm::Communicator& compute, co
   std::vector<HostFinding> all;
   for (const HostSpecies& species : state.species()) {
     const std::size_t before = all.size();
-    look_at_numbers_of(species, all);
+    look_at_numbers_of(species, state.mesh().geometry, all);
     const Twins twins = twins_of(compute, species);
     if (twins.count > 0 && twins.rank == compute.rank())
       all.push_back(of_particles(species, "wrong", {1, static_cast<std::size_t>(twins.place)},
