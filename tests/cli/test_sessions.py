@@ -454,7 +454,7 @@ for go in range(2):
             run.begin()
             run.step(1, 1.0)
         except sidestream.Error as error:
-            print(f"refused {error.where} {array.max()}\n", end="", flush=True)
+            print(f"refused {error.where} {array.max()}", flush=True)
     if go == 0:
         array[:] = 2.0
         array.flags.writeable = world.rank == 0
