@@ -44,9 +44,9 @@ class Checksums {
   std::string where() const { return fmt::format("{}, `{}`", source_.path(), name_); }
   std::uint64_t of(std::int64_t run, std::int64_t array) {
     constexpr std::int64_t most = 1024;
-    const std::int64_t last = std::ssize(piece_) / arrays_;
-    if (run < first_ || run >= first_ + last) {
-      const std::int64_t count = std::min(next_checksums(last, run == first_ + last, most), runs_ - run);
+    const std::int64_t next = next_checksums(asked_++, most);
+    if (run < first_ || run >= first_ + std::ssize(piece_) / arrays_) {
+      const std::int64_t count = std::min(next, runs_ - run);
       piece_ = numbers_in<std::uint64_t>(source_.row_bytes(name_, ElementType::int64, run, count), source_.order());
       first_ = run;
     }
@@ -55,7 +55,7 @@ class Checksums {
 
   const FlashSource& source_;
   std::string name_;
-  std::int64_t runs_, arrays_, first_ = 0;
+  std::int64_t runs_, arrays_, first_ = 0, asked_ = 0;
   std::vector<std::uint64_t> piece_;
 };
 
