@@ -18,7 +18,8 @@ def says(test: str) -> set[str]:
     file, _, name = test.partition("::")
     path = TESTS.parent / file
     text = "\n".join(_texts(path, name, set())) if path.suffix == ".py" else path.read_text(encoding="utf-8")
-    return set(re.findall(OPTION, text)) | set(re.findall(r"\w+", re.sub(OPTION, " ", text)))
+    words = re.sub(OPTION, " ", text)
+    return set(re.findall(OPTION, text)) | set(re.findall(r"\w+", words)) | set(re.findall(r"[\w-]+", words))
 
 
 def _texts(path: Path, name: str, seen: set[tuple[Path, str]]) -> Iterator[str]:

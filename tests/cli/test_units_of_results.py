@@ -189,7 +189,7 @@ def test_halos_of_an_array_are_in_what_is_told_of_it(
     assert ("volume [Mpc^3]" in columns) == ("Mpc" in words[1])
 
 
-@pytest.mark.parametrize("unit", ["g/cm3", "furlong"])
+@pytest.mark.parametrize("unit", ["oz/in3", "furlong"])
 def test_the_usual_thresholds_of_a_density_take_a_unit_that_is_known(tmp_path: Path, unit: str) -> None:
     done = command(tmp_path, "halos", "find", array(tmp_path), "--box", "4 Mpc", "--unit", unit)
 
