@@ -118,8 +118,8 @@ def one_dataset(work: Workload) -> Cost:
 
 
 def aggregated(work: Workload, unit: int = UNIT) -> Cost:
-    """Sidestream: domains of whole units of the file, dealt to the aggregators in turns, and written in eight rounds or
-    more where windows are no smaller than a MiB for it. While a window is written the next one is on its way."""
+    """Sidestream: domains of whole units of the file, dealt to the aggregators in turns, and written in six rounds or
+    so where windows are no smaller than a MiB for it. While a window is written the next one is on its way."""
     total = round(work.file_bytes)
     cut = file_domains(total, work.aggregators, unit)
     window, writes = cut.window_bytes, cut.writes(total)

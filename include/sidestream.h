@@ -182,13 +182,12 @@ typedef struct sidestream_particles {
 /* Says where particles lie; again before each step after which their number has changed or they have moved in memory.
  * They are copied when somebody asks for them. Local. */
 SIDESTREAM_PUBLIC int sidestream_set_particles(sidestream_session *session, const sidestream_particles *particles);
-/* Those of a kind in the checkpoint that the run went on from, each on the rank that has its cell; the arrays are the
- * session's. They
- * live as long as it. Local. */
+/* Those of a kind in the checkpoint that the run went on from, each on the rank that has its cell, in a structure
+ * that begins as SIDESTREAM_PARTICLES. The arrays are the session's and live as long as it. Local. */
 SIDESTREAM_PUBLIC int sidestream_restored_particles(sidestream_session *session, const char *name,
                                                     sidestream_particles *particles);
 
-/* A number that triggers, tasks and files may use, alike on all ranks. Local. */
+/* A number that tasks and files may use, alike on all ranks. Local. */
 SIDESTREAM_PUBLIC int sidestream_set_number(sidestream_session *session, const char *name, double value);
 /* Where the universe expands: a = 1 / (1 + z), from before sidestream_begin on. Local. */
 SIDESTREAM_PUBLIC int sidestream_set_scale_factor(sidestream_session *session, double scale_factor);

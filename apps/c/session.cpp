@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -28,9 +29,11 @@ struct sidestream_session {
   MPI_Comm compute = MPI_COMM_NULL;
   std::size_t blocks = 0;                            // of the mesh
   std::vector<std::array<std::int64_t, 3>> extents;  // of each, with ghosts
-  std::vector<std::string> words;                    // of restored particles
-  std::vector<const char*> attributes, units;
-  std::vector<const double*> values;
+  struct Restored {
+    std::vector<const char*> attributes, units;
+    std::vector<const double*> values;
+  };
+  std::map<std::string, Restored> restored;         // lists that the program was given, by the kind of particles
   std::unique_ptr<comm::BeforeFinalize> forgotten;  // where the run is to be ended if nobody does
 };
 
@@ -242,26 +245,22 @@ void set_particles(sidestream_session& one, const sidestream_particles& given) {
 void give_restored(sidestream_session& one, const char* name, sidestream_particles* given) {
   auto out = taken<sidestream_particles>(given, "sidestream_particles", "SIDESTREAM_PARTICLES", SIDESTREAM_PARTICLES);
   const mesh::Particles& particles = one.run->restored(text_of(name));
-  one.words.clear();
-  one.attributes.clear();
-  one.units.clear();
-  one.values.clear();
-  one.words.reserve(1 + 2 * particles.attributes.size());
-  one.words.emplace_back(text_of(name));
-  const char* const kept_name = one.words.back().c_str();
-  for (const mesh::ParticleAttribute& attribute : particles.attributes) {
-    one.attributes.push_back(one.words.emplace_back(attribute.name).c_str());
-    one.units.push_back(one.words.emplace_back(attribute.unit).c_str());
-    one.values.push_back(attribute.values.data());
-  }
-  out.name = kept_name;
+  const auto [found, is_new] = one.restored.try_emplace(text_of(name));
+  auto& [kind, lists] = *found;
+  if (is_new)
+    for (const mesh::ParticleAttribute& attribute : particles.attributes) {
+      lists.attributes.push_back(attribute.name.c_str());
+      lists.units.push_back(attribute.unit.c_str());
+      lists.values.push_back(attribute.values.data());
+    }
+  out.name = kind.c_str();
   out.count = particles.size();
   out.ids = particles.id.data();
   for (std::size_t axis = 0; axis < 3; ++axis) out.positions[axis] = particles.position[axis].data();
   out.attribute_count = particles.attributes.size();
-  out.attributes = one.attributes.data();
-  out.units = one.units.data();
-  out.values = one.values.data();
+  out.attributes = lists.attributes.data();
+  out.units = lists.units.data();
+  out.values = lists.values.data();
   out.mass = particles.mass;
   out.size = given->size;
   std::memcpy(given, &out, std::min(out.size, sizeof out));

@@ -728,7 +728,7 @@ contains
     end do
   end subroutine
 
-  !> A number that triggers, tasks and files may use, alike on all ranks. Local.
+  !> A number that tasks and files may use, alike on all ranks. Local.
   subroutine sidestream_set_number(session, name, number, status)
     type(sidestream_session), intent(in) :: session
     character(*), intent(in) :: name

@@ -79,7 +79,8 @@ void Layout::index_buckets(Data& data) {
   // Few boxes in a large domain: larger buckets keep the table within a few times the number of boxes.
   while (data.buckets.product() > 2 * static_cast<std::int64_t>(data.boxes.size()) + 64) {
     for (int axis = 0; axis < 3; ++axis) {
-      data.bucket[axis] *= 2;
+      const std::int32_t bucket = data.bucket[axis];
+      data.bucket[axis] = bucket > cells[axis] / 2 ? std::max(1, cells[axis]) : 2 * bucket;
       data.buckets[axis] = std::max(1, (cells[axis] + data.bucket[axis] - 1) / data.bucket[axis]);
     }
   }

@@ -12,6 +12,9 @@ using mesh::Layout;
 
 OwnedCells::OwnedCells(const Layout& layout, int rank) : layout_(layout), rank_(rank) {
   const auto own = layout.boxes_of(rank);
+  constexpr std::int32_t most_of_a_table = 1 << 20;
+  const Int3 domain = layout.domain().hi;
+  if (own.empty() || std::max({domain.x, domain.y, domain.z}) > most_of_a_table) return;
   const auto cuts = faces();
   std::array<std::int64_t, 3> stride{};
   std::int64_t slabs = 1;

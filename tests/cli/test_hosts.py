@@ -337,3 +337,11 @@ def test_a_rank_without_blocks_changes_nothing(tmp_path: Path) -> None:
     for kind in kinds:
         assert len(results(tmp_path / "on1" / kind)) == 4, kind
         assert results(tmp_path / "on3" / kind) == results(tmp_path / "on1" / kind), kind
+
+
+def test_what_is_told_of_one_kind_of_restored_particles_stays_when_another_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "tasks.toml").write_text('[output]\ncheckpoint = { format = "raw", every = 1 }\n')
+    program = c_program(tmp_path, Path(__file__).parents[1] / "c" / "restored_kinds.c")
+    for _ in range(2):
+        done = launch(tmp_path, 1, program, "tasks.toml", "run")
+        assert done.returncode == 0, done.stderr

@@ -113,6 +113,16 @@ TEST(Layout, TablesOfManyBoxesStayBelowHundredBytesABox) {
   EXPECT_LT(layout.size_bytes(), 60u * 262144u);
 }
 
+TEST(Layout, ThinBoxesOfAVastDomainAreFound) {
+  constexpr std::int32_t side = 1 << 29;
+  const Layout layout({{0, 0, 0}, {side, side, 1}}, {}, {{{7, 0, 0}, {8, side, 1}}, {{side - 1, 5, 0}, {side, 6, 1}}},
+                      {0, 0});
+
+  EXPECT_EQ(layout.find({7, side - 1, 0}), 0);
+  EXPECT_EQ(layout.find({8, side - 1, 0}), -1);
+  EXPECT_EQ(layout.find({side - 1, 5, 0}), 1);
+}
+
 TEST(Forest, DealsAllLeavesInContiguousNearlyEqualPieces) {
   const Forest forest({64, 32, 48}, 16);
   const Layout layout = forest.layout(5);

@@ -50,6 +50,14 @@ struct FileDescription {
   Seal seal = Seal::none;              ///< of others nothing is believed: see `require_possible`
 };
 
+/// A number that no file may have: which, and a sentence about it.
+struct ImpossibleNumber {
+  std::string number, what;
+};
+/// Of a moment, whose step, time, scale factor and universe are looked at. Files with such a number are refused, and
+/// programs that give it.
+std::optional<ImpossibleNumber> impossible_number(const mesh::Moment& moment);
+
 /// The species of the particles in a file: dark matter, where it does not tell.
 std::vector<FileSpecies> species_in(const FileDescription& file);
 

@@ -9,8 +9,8 @@
 namespace sidestream::redistribute {
 
 /// Tells in a few nanoseconds which block of a rank holds a cell. The faces of its boxes cut each axis into slabs; a
-/// table says which box holds each product of slabs. Boxes so irregular that the table would outgrow them are looked up
-/// in the layout instead.
+/// table says which box holds each product of slabs. Boxes so irregular that the table would outgrow them, and those
+/// of domains with more than 2^20 cells along an axis, are looked up in the layout instead.
 class OwnedCells {
  public:
   OwnedCells(const mesh::Layout& layout, int rank);

@@ -112,7 +112,7 @@ class HostRun {
   /// Adds or replaces; all ranks give the same quantities in the same order. Local.
   void set_field(HostField field);
   void set_species(HostSpecies species);
-  /// A number that triggers, tasks and files may use, alike on all ranks. Local.
+  /// A number that tasks and files may use, alike on all ranks. Local.
   void set_number(const std::string& name, double value);
   /// Where the universe expands: a = 1 / (1 + z), from before `begin` on. Local.
   void set_scale_factor(double scale_factor);

@@ -49,7 +49,7 @@ class Simulation {
   /// The same of the present state, by a pass through all of it. `initialize` and `restore` have done so.
   virtual void check_state() const = 0;
 
-  /// The attributes are those that triggers may ask for, not all of a snapshot's.
+  /// Its attributes need not be all of a snapshot's.
   virtual mesh::Moment moment() const = 0;
   /// From 0 at the start to 1 at the end.
   virtual double progress() const = 0;

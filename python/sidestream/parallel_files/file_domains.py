@@ -9,7 +9,8 @@ from .machine import KIB, MIB
 BUFFER_BYTES = 16 * MIB  # of a writer, unless chosen
 WRITERS_A_SERVER, WRITERS_A_NODE = 4, 2  # at most
 LARGE_UNIT_BYTES = 256 * KIB  # of a file system that many nodes share
-LEAST_ROUNDS, LEAST_WINDOW_BYTES = 8, MIB  # of a file, if windows are not smaller for it
+LEAST_ROUNDS, LEAST_WINDOW_BYTES = 6, MIB  # wanted, about, if windows are not smaller for it
+PAGE_BYTES = 4 * KIB  # whole ones in the windows of a domain
 MOST_DIVIDED = 64  # domains, which are written in several windows where there would be fewer rounds
 
 
@@ -35,7 +36,7 @@ class FileDomains:
     @property
     def window_bytes(self) -> int:
         """Of one that is full."""
-        return ceil_div(self.domain_bytes, self.windows)
+        return min(ceil_div(ceil_div(self.domain_bytes, self.windows), PAGE_BYTES) * PAGE_BYTES, self.domain_bytes)
 
     def writes(self, total: int) -> int:
         """Of a file of so many bytes, whose last domain may be shorter."""
@@ -52,7 +53,7 @@ def file_domains(total: int, aggregators: int, unit: int, buffer: int = BUFFER_B
     domain = min(ceil_div(even, unit) * unit, largest)
     domains = ceil_div(total, domain)
     turns = ceil_div(domains, aggregators)
-    wanted = 1 if domains > MOST_DIVIDED else ceil_div(LEAST_ROUNDS, turns)
+    wanted = 1 if domains > MOST_DIVIDED else LEAST_ROUNDS // turns
     return FileDomains(domain, domains, turns, max(1, min(domain // LEAST_WINDOW_BYTES, wanted)))
 
 

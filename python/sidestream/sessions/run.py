@@ -330,7 +330,7 @@ class Session:
 
     @alone
     def number(self, name: str, value: float) -> None:
-        """A number that triggers, tasks and files may use, alike on all ranks. Local."""
+        """A number that tasks and files may use, alike on all ranks. Local."""
         with translated_errors():
             self._present.set_number(as_text(name, "name"), as_number(value, name))
 

@@ -110,7 +110,8 @@ void check_domain(const Box& in_file, const Box& wanted, const std::string& wher
 
 std::string fault_of_boxes(const Box& domain, const std::vector<Box>& boxes) {
   const auto cells = [&](int axis) { return std::int64_t{domain.hi[axis]} - domain.lo[axis]; };
-  if (domain.is_empty() || std::max({cells(0), cells(1), cells(2)}) > most_cells_an_axis)
+  const double all = static_cast<double>(cells(0)) * static_cast<double>(cells(1)) * static_cast<double>(cells(2));
+  if (domain.is_empty() || std::max({cells(0), cells(1), cells(2)}) > most_cells_an_axis || all > most_cells_a_domain)
     return "the domain is empty or absurdly large: " + to_string(domain);
   std::int64_t total = 0;
   for (const Box& box : boxes) {

@@ -33,9 +33,10 @@ void check_covered(std::int64_t copied, const mesh::Field<double>& into, const s
 /// Throws a core::Error about a file unless the domains are the same.
 void check_domain(const mesh::Box& in_file, const mesh::Box& wanted, const std::string& where);
 
-/// The most cells that an axis or a box may have in a file: beyond them a header counts as damaged, and within them no
-/// number of bytes overflows.
-inline constexpr std::int32_t most_cells_an_axis = 1 << 20;
+/// The most cells that an axis, a box or a domain may have in a file: beyond them a header counts as damaged, and
+/// within them no number of bytes of a box overflows.
+inline constexpr std::int32_t most_cells_an_axis = 1 << 29;  // so that those of the next level have numbers
+inline constexpr double most_cells_a_domain = 4e18;
 inline constexpr std::int64_t most_cells_a_box = std::int64_t{1} << 40;
 
 /// Why `boxes` cannot be the disjoint boxes of `domain`, or "": never costs more than O(boxes), whatever they hold.

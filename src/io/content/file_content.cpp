@@ -94,7 +94,9 @@ void check(const FileContent& content) {
   const mesh::Snapshot& state = content.state;
   core::require(!state.levels.empty(), "a file has at least one level");
   for (std::size_t level = 0; level < state.levels.size(); ++level) {
-    core::require(state.levels[level].size() > 0, "each level of a file has a box");
+    if (state.levels[level].size() == 0)
+      throw core::Error(fmt::format("level {} has no block, and files have blocks of each level", level), "",
+                        "give each level blocks on which those of the next finer one lie");
     core::require(state.geometry.refined(static_cast<int>(level)).domain == state.levels[level].domain(),
                   "the geometry of a file, twice as fine on each level, has the domains of its levels");
   }

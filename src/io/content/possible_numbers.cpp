@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "io/content/block_copy.hpp"
@@ -56,39 +57,25 @@ std::string place_of(const FileDescription& file, std::string_view number) {
   return fmt::format("{}, `{}`", file.state.source, entry);
 }
 
-void require_between(const FileDescription& file, std::string_view number, const std::string& what, double value,
-                     double lowest, double highest) {
-  if (value >= lowest && value <= highest) return;
-  throw core::Error(fmt::format("{} is {}, not from {} to {}", what, value, lowest, highest), place_of(file, number),
-                    hint);
+std::optional<ImpossibleNumber> beyond(std::string_view number, const std::string& what, double value, double lowest,
+                                       double highest) {
+  if (value >= lowest && value <= highest) return std::nullopt;
+  return ImpossibleNumber{std::string(number),
+                          fmt::format("{} is {}, not from {} to {}", what, value, lowest, highest)};
+}
+
+void require(const FileDescription& file, const std::optional<ImpossibleNumber>& bad) {
+  if (bad) throw core::Error(bad->what, place_of(file, bad->number), hint);
 }
 
 void require_geometry(const FileDescription& file) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const char name = "xyz"[axis];
-    require_between(file, "length", fmt::format("the side of the domain along {}", name),
-                    file.state.geometry.length[axis], smallest_side, largest_side);
-    require_between(file, "origin", fmt::format("the lower corner of the domain along {}", name), file.origin[axis],
-                    -largest_side, largest_side);
+    require(file, beyond("length", fmt::format("the side of the domain along {}", name),
+                         file.state.geometry.length[axis], smallest_side, largest_side));
+    require(file, beyond("origin", fmt::format("the lower corner of the domain along {}", name), file.origin[axis],
+                         -largest_side, largest_side));
   }
-}
-
-void require_moment(const FileDescription& file) {
-  const mesh::Moment& moment = file.state.moment;
-  require_between(file, "time", "the time", moment.time, -largest_time, largest_time);
-  if (moment.step < 0)
-    throw core::Error(fmt::format("the step is {}, which is negative", moment.step), place_of(file, "step"), hint);
-  if (moment.scale_factor)
-    require_between(file, "scale_factor", "the scale factor", *moment.scale_factor, 1.0 / largest_scale_factor,
-                    largest_scale_factor);
-  const auto require_attribute = [&](const char* name, const char* what, double lowest, double highest) {
-    const auto found = moment.attributes.find(name);
-    if (found != moment.attributes.end()) require_between(file, name, what, found->second, lowest, highest);
-  };
-  require_attribute("omega_m", "Omega of matter", 0.0, largest_omega);
-  require_attribute("omega_lambda", "Omega of the cosmological constant", -largest_omega, largest_omega);
-  require_attribute("hubble", "the Hubble constant, in 100 km/s/Mpc,", 0.0, largest_hubble);
-  require_between(file, "gamma", "the adiabatic index", file.state.gamma, smallest_gamma, largest_gamma);
 }
 
 bool is_printable(std::string_view name) {
@@ -155,10 +142,28 @@ bool is_never_negative(std::string_view field) {
 
 }  // namespace
 
+std::optional<ImpossibleNumber> impossible_number(const mesh::Moment& moment) {
+  const auto attribute = [&](const char* name, const char* what, double lowest, double highest) {
+    const auto found = moment.attributes.find(name);
+    return found != moment.attributes.end() ? beyond(name, what, found->second, lowest, highest) : std::nullopt;
+  };
+  if (auto bad = beyond("time", "the time", moment.time, -largest_time, largest_time)) return bad;
+  if (moment.step < 0) return ImpossibleNumber{"step", fmt::format("the step is {}, which is negative", moment.step)};
+  if (moment.scale_factor)
+    if (auto bad = beyond("scale_factor", "the scale factor", *moment.scale_factor, 1.0 / largest_scale_factor,
+                          largest_scale_factor))
+      return bad;
+  if (auto bad = attribute("omega_m", "Omega of matter", 0.0, largest_omega)) return bad;
+  if (auto bad = attribute("omega_lambda", "Omega of the cosmological constant", -largest_omega, largest_omega))
+    return bad;
+  return attribute("hubble", "the Hubble constant, in 100 km/s/Mpc,", 0.0, largest_hubble);
+}
+
 void require_possible(const FileDescription& file) {
   require_names(file);
   require_geometry(file);
-  require_moment(file);
+  require(file, impossible_number(file.state.moment));
+  require(file, beyond("gamma", "the adiabatic index", file.state.gamma, smallest_gamma, largest_gamma));
   if (is_sparse(file)) return;
   require_whole_domain(file);
   require_nested_levels(file);

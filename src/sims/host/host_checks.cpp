@@ -16,10 +16,10 @@ namespace sidestream::sims {
 namespace {
 
 constexpr std::size_t longest_name = 200;
-constexpr std::int32_t most_cells = std::int32_t{1} << 30, most_ghosts = 1024;
-constexpr double most_volume = 4e18;       // of integers of 64 bits
-constexpr double most_addresses = 0x1p57;  // of processors of 64 bits
-constexpr double longest = 1e60;           // that files may have
+constexpr std::int32_t most_cells = std::int32_t{1} << 29, most_ghosts = 1024;  // cells: as in files
+constexpr double most_volume = 4e18;                                            // of integers of 64 bits
+constexpr double most_addresses = 0x1p57;                                       // of processors of 64 bits
+constexpr double longest = 1e60;                                                // that files may have
 
 // FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv
 std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
@@ -166,7 +166,7 @@ void require_domain(const HostMesh& mesh) {
     const double refined = cells[axis] > 1 ? std::ldexp(double{static_cast<double>(cells[axis])}, finest) : 1.0;
     if (refined > most_cells)
       throw core::Error(fmt::format("the domain has {:.0f} cells on level {}", refined, finest), where,
-                        "there may be 2^30 along an axis");
+                        "there may be 2^29 along an axis");
     volume *= refined;
   }
   if (volume > most_volume)

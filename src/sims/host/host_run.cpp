@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/timer.hpp"
 #include "sidestream/io/generations.hpp"
+#include "sidestream/io/snapshot_file.hpp"
 #include "sims/host/conformance.hpp"
 #include "sims/host/host_checks.hpp"
 #include "sims/host/host_config.hpp"
@@ -125,9 +125,9 @@ class HostRun::Impl {
         all.insert(all.end(), more.begin(), more.end());
       return all;
     });
-    if (!std::isfinite(time))
+    if (io::impossible_number({.time = time}))
       throw core::Error(fmt::format("step {} is at the time {}", step, time), options.name,
-                        "look for what made the time no number");
+                        "look for what made the time no number, or one beyond 1e100");
     constexpr std::int64_t most_steps = 1'000'000'000'000'000;
     if (step < 0 || step > most_steps)
       throw core::Error(fmt::format("the step is {}", step), options.name,
@@ -269,8 +269,8 @@ void HostRun::set_number(const std::string& name, double value) {
   impl_->state->set_number(name, value);
 }
 void HostRun::set_scale_factor(double scale_factor) {
-  if (!std::isfinite(scale_factor) || scale_factor <= 0.0)
-    throw core::Error(fmt::format("the scale factor is {}", scale_factor), impl_->options.name, "give 1 / (1 + z)");
+  if (const auto bad = io::impossible_number({.scale_factor = scale_factor}))
+    throw core::Error(bad->what, impl_->options.name, "give 1 / (1 + z)");
   impl_->state->moment.scale_factor = scale_factor;
 }
 void HostRun::set_progress(double progress) {

@@ -15,6 +15,7 @@ mesh::LevelLayouts HostSimulation::blocks_for(const mesh::Snapshot& file) const 
                                   cells.z, wanted.x, wanted.y, wanted.z),
                       file.source, "go on with as many cells");
   state_.require_mesh_of(file);
+  state_.require_fields_of(file);
   return own;
 }
 

@@ -6,12 +6,14 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
 #include "sidestream/io/quantity_names.hpp"
+#include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/redistribute/migration.hpp"
 #include "sims/host/element_types.hpp"
 
@@ -36,6 +38,26 @@ std::vector<Saying> sayings_of(const HostMesh& mesh) {
           {"the size of the domain", fmt::format("{} x {} x {}", x, y, z)},
           {"which axes are periodic", fmt::format("{} {} {}", periodic[0], periodic[1], periodic[2])},
           {"the unit of length", "\"" + mesh.length_unit + "\""}};
+}
+
+// Files are read in the words of analyses.
+std::string name_in(const mesh::Snapshot& state, const HostField& field) {
+  const std::string& own = field.quantity.name;
+  return state.has(own) ? own : io::quantity_of(own);
+}
+
+mesh::Particles selected(const mesh::Particles& from, std::span<const std::size_t> which) {
+  mesh::Particles some;
+  some.mass = from.mass;
+  const auto take = [&](const auto& values, auto& to) {
+    to.reserve(which.size());
+    for (const std::size_t p : which) to.push_back(values[p]);
+  };
+  take(from.id, some.id);
+  for (std::size_t axis = 0; axis < 3; ++axis) take(from.position[axis], some.position[axis]);
+  for (const mesh::ParticleAttribute& attribute : from.attributes)
+    take(attribute.values, some.attributes.emplace_back(attribute.name, attribute.unit).values);
+  return some;
 }
 
 void require_places(const HostSpecies& species) {
@@ -133,6 +155,10 @@ void HostState::set_number(const std::string& name, double value) {
   if (std::ranges::find(names_in_results, name) != names_in_results.end())
     throw core::Error("a number has the name of what results have of their own", "`" + name + "`",
                       "choose another one");
+  mesh::Moment after = moment;
+  after.attributes[name] = value;
+  if (const auto bad = io::impossible_number(after))
+    throw core::Error(bad->what, "`" + name + "`", "give it in the unit that it has there, or by another name");
   moment.attributes[name] = value;
 }
 
@@ -239,7 +265,7 @@ mesh::Particles HostState::particles_of(const HostSpecies& species) const {
         {attribute.name, attribute.unit, {attribute.values, attribute.values + species.count}});
   particles.mass = species.mass;
   compute_.agree_on([&] { require_places(species); });
-  return brought_to_owners(particles);
+  return brought_to_owners(std::move(particles));
 }
 
 // The finest level that has a leaf at a place; 0 beyond the domain, where it is refused.
@@ -255,22 +281,24 @@ std::size_t HostState::level_of(std::array<double, 3> place) const {
   return level;
 }
 
-mesh::Particles HostState::brought_to_owners(const mesh::Particles& particles) const {
-  mesh::Particles all = particles;
-  all.resize(0);
+mesh::Particles HostState::brought_to_owners(mesh::Particles particles) const {
   const std::vector<mesh::Layout>& leaves = levels_.layouts.leaves;
-  std::vector<mesh::Particles> levels(leaves.size(), all);
+  if (leaves.size() == 1) {
+    redistribute::migrate(compute_, leaves.front(), mesh_.geometry, particles);
+    return particles;
+  }
+  std::vector<std::vector<std::size_t>> of_level(leaves.size());
   for (std::size_t p = 0; p < particles.size(); ++p) {
     const auto& position = particles.position;
-    mesh::Particles& to = levels[level_of({position[0][p], position[1][p], position[2][p]})];
-    to.id.push_back(particles.id[p]);
-    for (std::size_t axis = 0; axis < 3; ++axis) to.position[axis].push_back(position[axis][p]);
-    for (std::size_t n = 0; n < particles.attributes.size(); ++n)
-      to.attributes[n].values.push_back(particles.attributes[n].values[p]);
+    of_level[level_of({position[0][p], position[1][p], position[2][p]})].push_back(p);
   }
+  mesh::Particles all = selected(particles, {});
   for (std::size_t level = 0; level < leaves.size(); ++level) {
-    redistribute::migrate(compute_, leaves[level], mesh_.geometry.refined(static_cast<int>(level)), levels[level]);
-    mesh::append(levels[level], all);
+    if (level > 0 && leaves[level].size() == 0)
+      continue;  // refined as a whole; level 0 refuses those beyond the domain
+    mesh::Particles there = selected(particles, of_level[level]);
+    redistribute::migrate(compute_, leaves[level], mesh_.geometry.refined(static_cast<int>(level)), there);
+    mesh::append(there, all);
   }
   return all;
 }
@@ -320,7 +348,7 @@ void HostState::require_mesh_of(const mesh::Snapshot& state) const {
   const mesh::LevelLayouts& own = levels_.layouts;
   for (std::size_t level = 0; level < std::max(own.leaves.size(), state.levels.size()); ++level) {
     if (level >= own.leaves.size()) refuse(state.levels[level].box(0), level, "the program has not all");
-    if (level >= state.levels.size()) refuse(own.leaves[level].box(0), level, "it has not all");
+    if (level >= state.levels.size()) refuse(own.blocks[level].box(0), level, "it has not all");
     if (const auto box = beside(state.levels[level], own.blocks[level])) refuse(*box, level, "the program has not all");
     if (const auto box = beside(own.leaves[level], state.levels[level])) refuse(*box, level, "it has not all");
   }
@@ -333,22 +361,21 @@ void HostState::require_mesh_of(const mesh::Snapshot& state) const {
                         state.source, "say the lengths that the domain had then");
 }
 
+void HostState::require_fields_of(const mesh::Snapshot& state) const {
+  for (const HostField& field : fields_)
+    if (field.quantity.is_state && !state.has(name_in(state, field)))
+      throw core::Error(fmt::format("the checkpoint has no `{}`", field.quantity.name), state.source,
+                        "give the program's state the quantities that it had then");
+}
+
 void HostState::take(const mesh::Snapshot& state) {
-  for (const HostField& field : fields_) {
-    if (!field.quantity.is_state) continue;
-    const std::string& own = field.quantity.name;
-    const std::string name = state.has(own) ? own : io::quantity_of(own);  // files are read in the words of analyses
-    compute_.agree_on([&] {
-      if (!state.has(name))
-        throw core::Error(fmt::format("the checkpoint has no `{}`", own), state.source,
-                          "give the program's state the quantities that it had then");
-    });
-    fill(field, name, state);
-  }
+  for (const HostField& field : fields_)
+    if (field.quantity.is_state) fill(field, name_in(state, field), state);
   for (const mesh::Species& species : state.species()) restored[species.name()] = species.take();
-  const double stays = progress;
+  auto numbers = std::move(moment.attributes);  // that the program has said already
   moment = state.moment;
-  progress = stays;
+  numbers.merge(moment.attributes);
+  moment.attributes = std::move(numbers);
 }
 
 }  // namespace sidestream::sims

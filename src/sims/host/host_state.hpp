@@ -56,6 +56,8 @@ class HostState {
   mesh::Snapshot snapshot() const;
   /// Throws core::Error unless the mesh of a checkpoint has the same cells of each level. Local.
   void require_mesh_of(const mesh::Snapshot& state) const;
+  /// The same, unless it has all that is state of the program.
+  void require_fields_of(const mesh::Snapshot& state) const;
   /// Fills the memory of fields that are state; keeps the particles for the host to take.
   void take(const mesh::Snapshot& state);
   std::map<std::string, mesh::Particles> restored;
@@ -65,7 +67,7 @@ class HostState {
   void add(const HostField& field, mesh::Snapshot& snapshot) const;
   mesh::Particles particles_of(const HostSpecies& species) const;
   std::size_t level_of(std::array<double, 3> place) const;
-  mesh::Particles brought_to_owners(const mesh::Particles& particles) const;
+  mesh::Particles brought_to_owners(mesh::Particles particles) const;
   /// From the field `name` of a file.
   void fill(const HostField& field, const std::string& name, const mesh::Snapshot& state) const;
 

@@ -178,8 +178,12 @@ nlohmann::json BetweenSteps::edit(couple::RegionEdit edit) {
 std::string BetweenSteps::load(const std::string& path, bool goes_on) {
   const core::Bill::Part part = bill_.part("reading the state", "simulation");
   const io::AccessStatistics before = io::reads_so_far();
-  const mesh::Snapshot state =
-      io::open_snapshot(compute_, path, [this](const mesh::Snapshot& file) { return simulation_->blocks_for(file); });
+  const mesh::Snapshot state = io::open_snapshot(compute_, path, [this](const mesh::Snapshot& file) {
+    is_of_another_ = true;
+    mesh::LevelLayouts blocks = simulation_->blocks_for(file);
+    is_of_another_ = false;
+    return blocks;
+  });
   if (goes_on) take_settings(state);
   simulation_->restore(state);
   const io::AccessStatistics read = io::total(compute_, io::reads_since(before));
@@ -202,7 +206,8 @@ void BetweenSteps::take_settings(const mesh::Snapshot& checkpoint) {
     say(fmt::format("goes on with {}, as it was steered", setting));
 }
 
-// Every checksum is verified while the state is read; a checkpoint that fails is named and the one before is tried.
+// Every checksum is verified while the state is read; a checkpoint that fails is named and the one before is tried. One
+// that is whole and does not fit the program ends the run: going on from an older one would lose steps for nothing.
 void BetweenSteps::resume() {
   const std::vector<io::Generation> generations = io::generations_in(compute_, folder_.path());
   std::string first_problem;
@@ -213,6 +218,7 @@ void BetweenSteps::resume() {
       if (compute_.rank() == 0) io::remove_pending(folder_.path());
       return;
     } catch (const core::Error& error) {
+      if (is_of_another_) throw;
       if (first_problem.empty()) first_problem = error.what();
       session_.log().write("checkpoint_skipped", {{"path", generation.path}, {"message", error.what()}});
       say(fmt::format("passed over the checkpoint {}\n{}", generation.path, error.what()));

@@ -94,7 +94,8 @@ class BetweenSteps {
   Outputs outputs_;
   core::Stopwatch watch_, loop_watch_;
   double first_progress_ = 0.0;
-  double wall_s_ = 0.0;  // since the start, agreed on before the step
+  bool is_of_another_ = false;  // the file that is loaded: it has what does not fit the simulation
+  double wall_s_ = 0.0;         // since the start, agreed on before the step
   bool tells_steps_ = true;
   std::string going_on_, replacing_;
   End end_ = End::none;

@@ -124,10 +124,13 @@ TEST(FileDomains, AFileOfFewUnitsHasManyRoundsAndEachUnitOneWriter) {
   const io::FileDomains domains(arrays, {8, 16, 4 * mebibyte, 16 * mebibyte});
 
   const auto windows = windows_of(domains, arrays);
-  EXPECT_EQ(windows.size(), 49u);
-  EXPECT_EQ(domains.rounds(), 8);
+  EXPECT_EQ(windows.size(), 37u) << "three in each whole unit";
+  EXPECT_EQ(domains.rounds(), 6);
   std::map<std::int64_t, std::set<int>> writers;
-  for (const auto& [begin, window] : windows) writers[begin / (4 * mebibyte)].insert(window.rank);
+  for (const auto& [begin, window] : windows) {
+    EXPECT_EQ(begin % 4096, 0) << "within a page";
+    writers[begin / (4 * mebibyte)].insert(window.rank);
+  }
   EXPECT_EQ(writers.size(), 13u);
   for (const auto& [unit, ranks] : writers) EXPECT_EQ(ranks.size(), 1u) << unit;
 }
@@ -335,8 +338,8 @@ TEST(Aggregation, UnitsThatTakeSeveralRoundsHaveEveryByteAndEveryRunIsPackedOnce
 
   const auto megabytes = [&](int ranks) { return 2 * 8 * ranks * 49'152 * 8 / mebibyte; };
   EXPECT_EQ(packed, 2 * 8);
-  EXPECT_GE(all.writes, megabytes(comm.size())) << "of a MiB";
-  EXPECT_LE(all.writes, megabytes(comm.size()) + 6) << "and those of the tables, and where arrays begin and end";
+  EXPECT_GE(all.writes, megabytes(comm.size()) / 2) << "two and more for each unit of 4 MiB";
+  EXPECT_LE(all.writes, megabytes(comm.size()) + 6) << "of a MiB and more, of tables, and where arrays begin and end";
   if (comm.rank() == 0) {
     for (std::size_t a = 0; a < 2; ++a)
       EXPECT_EQ(bytes_that_differ(folder / "file", (*sample.offsets)[a], sample.group.bytes(a)), 0);

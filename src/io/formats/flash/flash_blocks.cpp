@@ -132,6 +132,7 @@ class BlockGrid {
   // Of a level without blocks, those of the next coarser one.
   Int3 twice(Int3 blocks) const {
     for (int axis = 0; axis < dimensions_; ++axis) {
+      if (blocks[axis] > most_cells_an_axis / 2) fail("the domain has too many cells", source_, "bounding box");
       blocks[axis] *= 2;
       check_cells(blocks, axis);
     }

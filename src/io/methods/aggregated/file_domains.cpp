@@ -44,10 +44,10 @@ FileDomains::FileDomains(const std::vector<ByteRange>& arrays, const Aggregation
   if (domains_ > 0) {
     const std::int64_t turns = rounds_of_domains();
     choice_.aggregators = static_cast<int>(parts_of(domains_, turns));  // none that the last turn leaves out in all
-    const std::int64_t wanted = domains_ > most_divided ? 1 : parts_of(least_rounds, turns);
+    const std::int64_t wanted = domains_ > most_divided ? 1 : std::max<std::int64_t>(least_rounds / turns, 1);
     windows_a_domain_ = std::clamp<std::int64_t>(domain_bytes_ / least_window_bytes, 1, wanted);
   }
-  window_bytes_ = parts_of(domain_bytes_, windows_a_domain_);
+  window_bytes_ = std::min(rounded_up(parts_of(domain_bytes_, windows_a_domain_), page_bytes), domain_bytes_);
 }
 
 FileDomains::Window FileDomains::window_at(std::int64_t offset) const {

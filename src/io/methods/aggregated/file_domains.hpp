@@ -24,8 +24,9 @@ struct AggregationChoice {
 /// smaller than a unit is obeyed, and units are shared then.)
 class FileDomains {
  public:
-  /// Wanted where the windows are no smaller for it than this, and the domains than a unit.
-  static constexpr std::int64_t least_rounds = 8, least_window_bytes = std::int64_t{1} << 20;
+  /// Wanted, about, where the windows are no smaller for it than this, and the domains than a unit.
+  static constexpr std::int64_t least_rounds = 6, least_window_bytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t page_bytes = 4096;  ///< whole ones in the windows of a domain
   /// Of more domains than this none is divided: there are writers enough to keep the file system busy.
   static constexpr std::int64_t most_divided = 64;
 
