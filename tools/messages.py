@@ -100,12 +100,16 @@ def in_file(path: Path) -> Iterator[Message]:
 
 def in_python(text: str) -> Iterator[tuple[str, str]]:
     """What and hint of each call of an error, and warnings that are said."""
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    pieces = {piece for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for piece in node.values}
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Error", "UsageError"):
             given = dict(enumerate(node.args)) | {keyword.arg: keyword.value for keyword in node.keywords}
             yield in_words(given.get(0, given.get("what"))), in_words(given.get(2, given.get("hint")))
-        elif isinstance(node, (ast.Constant, ast.JoinedStr)) and in_words(node).startswith("warning: "):
-            yield in_words(node), ""
+        elif isinstance(node, (ast.Constant, ast.JoinedStr)) and node not in pieces:
+            what, _, rest = in_words(node).partition("\n")
+            if what.startswith("warning: ") and what != "warning: ":
+                yield what, rest.partition("hint: ")[2]
 
 
 def in_words(node: ast.expr | None) -> str:

@@ -101,6 +101,7 @@ def test_the_only_array_is_the_field_of_analyses(tmp_path: Path, task: str) -> N
 def test_names_that_are_not_ascii_stop_no_others(tmp_path: Path) -> None:
     np.save(tmp_path / "Dichte äöü größe.npy", DENSITY)
     np.savez(tmp_path / "some.npz", density=DENSITY, größe=DENSITY, redshift=2.0, plane=DENSITY[0])
+    np.savez(tmp_path / "none.npz", größe=DENSITY, höhe=DENSITY)
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file["gas/Größe (x)"] = TEMPERATURE
         file["gas/density"] = DENSITY
@@ -108,8 +109,10 @@ def test_names_that_are_not_ascii_stop_no_others(tmp_path: Path) -> None:
 
     alone = command(tmp_path, "halos", "find", "Dichte äöü größe.npy", "--box", "20", *THRESHOLDS, "--json")
     some = command(tmp_path, "analyze", "f.h5:/gas", "some.npz", "--box", "20", "--task", "pdf", "--out", "out")
+    none = command(tmp_path, "analyze", "none.npz", "--box", "20", "--task", "pdf", "--out", "out")
     hint = command(tmp_path, "info", "f.h5")
 
+    assert "hint: name one of them: none.npz:/NAME" in none.stderr
     assert alone.returncode == 0 and "`Dichte äöü größe` of Dichte äöü größe.npy is called `field`" in alone.stderr
     assert "`Größe (x)` of f.h5:/gas is left out: names of fields are in ASCII" in some.stderr
     assert "`density` of f.h5:/gas is in `☉`, which is left out" in some.stderr

@@ -102,9 +102,12 @@ ODD = {
         "         'least': snapshot.min([-big, 5]), 'most': snapshot.max([big, 5]), 'last': snapshot.max(ends),\n"
         "         'first': snapshot.min(ends), 'count': snapshot.sum(np.array([True, False, True])),\n"
         "         'far': snapshot.sum(np.full(5, 2**62), np.full(3, 2**64 - 1, np.uint64)), 'none': snapshot.sum([])}\n"
+        "kinds = [np.array([7]), np.array([2**63 + 1], np.uint64)]\n"
+        "late |= {'ids': snapshot.gather(ids=kinds[snapshot.rank])['ids']}\n"
         "types = ' '.join(type(value).__name__ for value in found.values())\n"
         "types += ''.join(f' {column.dtype}' for column in (*rows.values(), *late.values()))\n"
-        "return {**found, 'far': str(found['far']), 'types': types, 'id': rows['id'].astype(int), 'late': late['id']}"
+        "return ({**found, 'digits': f\"{found['far']} {late.pop('ids').tolist()}\", 'types': types},\n"
+        "        {'id': rows['id'].astype(int), 'late': late['id']})"
     ),
     "pandas_and_xarray": (
         "import pandas as pd, xarray as xr\n"
@@ -190,9 +193,11 @@ def test_whole_numbers_of_all_ranks_are_exact(folder: Path) -> None:
     expected = {"sum": 2 * big + 18, "least": -big - 3, "most": big + 3, "last": 2**63 - 1, "first": -(2**63)}
     assert {name: int(found[name]) for name in expected} == expected
     assert int(found["count"]) == 4 and float(found["none"]) == 0.0 and float(found["mixed"]) == 2.0 * big + 5.0
-    assert found.attrs["far"] == str(2 * (5 * 2**62 + 3 * (2**64 - 1)))
+    far = 2 * (5 * 2**62 + 3 * (2**64 - 1))
+    assert float(found["far"]) == float(far)  # a result has no whole number of that size
+    assert found.attrs["digits"] == f"{far} [7, {2**63 + 1}]"
     assert found["id"].values.tolist() == [big + 1, big + 3] and found["late"].values.tolist() == [2**63 - 1, -(2**63)]
-    assert found.attrs["types"] == "int float int int int int int int float uint64 float64 int64"
+    assert found.attrs["types"] == "int float int int int int int int float uint64 float64 int64 uint64"
 
 
 def test_tables_of_any_kind_have_their_lengths(folder: Path) -> None:

@@ -71,6 +71,7 @@ def check_errors() -> None:
         ({"array": np.where(slab > 0, np.nan, slab) if last else slab}, "holds nan"),
         ({"array": slab[:, :8] if last else slab, "shape": FIELD.shape}, "cells"),
         ({"shape": (32, 16, 16)}, "cells"),
+        ({"periodic": (True, False) if last else True}, "neither True nor False"),
     ]
     for change, what in wrong:
         try:

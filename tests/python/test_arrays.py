@@ -109,6 +109,8 @@ def test_periodic_is_true_or_false() -> None:
     field = np.ones((8, 8, 8))
     calls = [
         lambda: sidestream.halos(field, 8.0, periodic="yes"),  # type: ignore[arg-type]
+        lambda: sidestream.halos(field, 8.0, periodic=(True, False, False)),  # type: ignore[arg-type]
+        lambda: sidestream.merge_tree(field, periodic=(True, False)),  # type: ignore[arg-type]
         lambda: sidestream.merge_tree(field, periodic=1),  # type: ignore[arg-type]
         lambda: sidestream.friends_of_friends(np.ones((2, 3)), 8.0, linking_length=0.2, periodic="no"),  # type: ignore
     ]

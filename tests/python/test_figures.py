@@ -24,6 +24,7 @@ from scipy.integrate import trapezoid
 import sidestream
 import synthetic
 from holding import held
+from sidestream.cli import commands
 from sidestream.figures import Picture, pictures, save_pictures
 from sidestream.figures.cosmology import Theory
 from sidestream.figures.paper import svg_of
@@ -75,6 +76,26 @@ def test_pictures_of_one_task_are_png_files(finished_run: Path, tmp_path: Path) 
     assert [path.name for path in paths] == ["phase-phase.png"]
     assert {path.name for path in paths[0].parent.iterdir()} == {f"phase-phase.{end}" for end in ("png", "csv", "nc")}
     assert paths[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_pictures_that_are_there_are_named_when_the_next_cannot_be_written(
+    small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_png = Picture.save_png
+    saved: list[Path] = []
+
+    def save_two(picture: Picture, folder: Path) -> Path:
+        if len(saved) == 2:
+            raise KeyboardInterrupt
+        saved.append(save_png(picture, folder))
+        return saved[-1]
+
+    monkeypatch.setattr(Picture, "save_png", save_two)
+    with pytest.raises(KeyboardInterrupt):
+        commands.plot(small_run, None, tmp_path)
+
+    assert len(saved) == 2
+    assert capsys.readouterr().out.split() == list(map(str, saved))
 
 
 def test_every_axis_of_every_picture_has_a_label_or_a_title(drawn: list[Picture]) -> None:

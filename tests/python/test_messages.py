@@ -95,3 +95,9 @@ def test_messages_are_read_from_python(tool: ModuleType) -> None:
     code = 'raise Error(f"`{name}` is " + what, path, hint="a" if b else f"use {c}")\nsay("warning: it is late")\n'
 
     assert sorted(tool.in_python(code)) == [("`...` is ...", "a / use ..."), ("warning: it is late", "")]
+
+
+def test_a_warning_of_python_is_one_message_with_its_hint(tool: ModuleType) -> None:
+    code = 'say(f"warning: `{name}` is odd\\n  --> {path}\\nhint: use {other}")\nWARNING = "warning: "\n'
+
+    assert list(tool.in_python(code)) == [("warning: `...` is odd", "use ...")]

@@ -108,3 +108,5 @@ def test_who_says_how_the_box_continues_is_followed(tmp_path: Path) -> None:
     options = {"t_boundary": 6.0, "t_halo": 6.5}
 
     assert [file.halos("gas_density", periodic=word, **options).sizes["halo"] for word in (True, False)] == [3, 6]
+    with pytest.raises(ss.Error, match="neither True nor False"):  # nobody says in which order of axes
+        file.halos("gas_density", periodic=file.periodic, **options)  # type: ignore[arg-type]

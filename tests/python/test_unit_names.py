@@ -26,6 +26,7 @@ SPELLINGS = {
     "K": ["K", "Kelvin"],
     "km/s/Mpc": ["km/s/Mpc", "km s^-1 Mpc^-1"],
     "1/cm^3": ["cm^-3", "1/cm3"],
+    "g/cm^3/K": ["(g/cm^3)/K", "g/(cm^3)/K"],
 }
 FACTORS = {
     "g/cm^3": CM**3 / GRAMS,
@@ -46,7 +47,9 @@ def test_a_unit_is_the_same_in_all_spellings(own: str, given: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["", "1", "foo", "g/cm^3 cm/s", "g/cm s", "1e10 Msun/kpc^3", "Msun h^2/kpc^3", "g/cm^1.5"]
+    "unit",
+    ["", "1", "foo", "g/cm^3 cm/s", "g/cm s", "1e10 Msun/kpc^3", "Msun h^2/kpc^3", "g/cm^1.5"]
+    + ["K/(g/cm^3)", "1/(g/cm^3)", "1/ (cm^(3)/g)"],
 )
 def test_what_is_not_known_or_has_two_readings_stays(unit: str) -> None:
     assert canonical(unit) == unit
@@ -62,9 +65,6 @@ def test_densities_and_velocities_become_ours(unit: str) -> None:
 
 
 def test_what_does_not_go_with_mpc_is_known() -> None:
-    assert [unit for unit in ("K", "1", "keV", "(km/s)^2", "foo", "g/cm^2", "kpc", "cm^-3") if goes_with_mpc(unit)] == [
-        "K",
-        "1",
-        "keV",
-        "(km/s)^2",
-    ]
+    go = ["", "K", "1", "keV", "(km/s)^2", "km^2/s^2", "1/Mpc^3", "km/s/Mpc", "Mpc", "Msun", "Msun/Mpc^3 km/s"]
+    do_not = ["foo", "g/cm^2", "kpc", "cm^-3", "km", "km/s^2", "g", "Msun/kpc^3"]
+    assert [unit for unit in go + do_not if goes_with_mpc(unit)] == go

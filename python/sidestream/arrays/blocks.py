@@ -17,39 +17,47 @@ Triple: TypeAlias = tuple[int, int, int]
 Flags: TypeAlias = tuple[bool, bool, bool]
 Origin: TypeAlias = Sequence[int] | Sequence[Sequence[int]] | None
 _AXES = ("z", "y", "x")
+_NOWHERE: Flags = (False, False, False)
 MOST_CELLS = 2**31 - 1  # along an axis
 
 
-def blocks_of(array: Any, periodic: bool | Flags, comm: Any = None, origin: Origin = None, shape: Any = None) -> Any:
+def blocks_of(
+    array: Any,
+    periodic: bool,
+    comm: Any = None,
+    origin: Origin = None,
+    shape: Any = None,
+    axes: Flags = (True, True, True),
+) -> Any:
     """The field as the compiled part takes it (`_core.Blocks`). Collective on `comm`; errors are those of all ranks.
 
     Args:
         array: without `comm` the whole field, indexed `[z, y, x]`; with it the block of this rank, or a list of blocks,
             which may be empty.
-        periodic: whether the field continues at its opposite face: along all axes, or a word for each of z, y, x.
+        periodic: whether the field continues at its opposite face.
         comm: an mpi4py communicator.
         origin: the indices `(z, y, x)` of the block's first cell in the whole, or a list of those of each block.
         shape: `(nz, ny, nx)` of the whole; by default as far as the blocks reach.
+        axes: along which of z, y, x a field that is periodic continues.
     """
-    flags: Flags = (True, True, True)
     if comm is None:
-        flags = _flags(periodic)
+        check_truth(periodic, "periodic")
         if origin is not None or shape is not None:
             raise Error("`origin` and `shape` are for blocks on several ranks", hint="give `comm`, or the array alone")
         field = field_of(array)
-        return _made([field], [(0, 0, 0)], _triple(field.shape, "shape"), flags, None)
+        return _made([field], [(0, 0, 0)], _triple(field.shape, "shape"), axes if periodic else _NOWHERE, None)
     handle = handle_of(comm)
     arrays: list[NDArray[Any]] = []
     origins: list[Triple] = []
     problem: Error | None = None
     try:
-        flags = _flags(periodic)
+        check_truth(periodic, "periodic")
         arrays, origins = _own_blocks(array, origin)
         whole = None if shape is None else _triple(shape, "shape")
     except Error as caught:
         problem, whole = caught, None
     agree(comm, problem)
-    return _made(arrays, origins, whole or _reach(comm, arrays, origins), flags, handle)
+    return _made(arrays, origins, whole or _reach(comm, arrays, origins), axes if periodic else _NOWHERE, handle)
 
 
 def handle_of(comm: Any) -> int | None:
@@ -172,13 +180,6 @@ def check_truth(value: Any, name: str) -> None:
     """An error unless `value` is true or false."""
     if not isinstance(value, (bool, np.bool_)):
         raise Error(f"`{name}` is {value!r}, neither True nor False", hint="give True or False")
-
-
-def _flags(periodic: bool | Flags) -> Flags:
-    z, y, x = periodic if isinstance(periodic, tuple) else (periodic,) * 3
-    for word in (z, y, x):
-        check_truth(word, "periodic")
-    return bool(z), bool(y), bool(x)
 
 
 def _made(arrays: list[NDArray[Any]], origins: list[Triple], shape: Triple, periodic: Flags, handle: int | None) -> Any:

@@ -278,16 +278,16 @@ def plot(
       sidestream plot runs/demo
       sidestream plot runs/demo --task halos --out pictures
     """
-    with console.status(f"drawing {run}") as tell:
-        from ..figures import save_pictures
-        from ..files.opening import open_run
+    made: list[Path] = []
+    try:
+        with console.status(f"drawing {run}"):
+            from ..figures import save_pictures
+            from ..files.opening import open_run
 
-        paths = []
-        for path in save_pictures(open_run(run), out or run / "pictures", task):
-            paths.append(path)
-            tell(path.name)
-    for path in paths:
-        typer.echo(path)
+            save_pictures(open_run(run), out or run / "pictures", task, made.append)
+    finally:  # those that are there, also where it fails or is interrupted
+        for path in made:
+            typer.echo(path)
 
 
 @app.command(short_help="Write RUN/report.html, a page of its own.")

@@ -95,17 +95,23 @@ def nothing_drawn(run: Run, task: str | None) -> Error:
     return Error(f"{what} no result that could be drawn", run.folder, hint)
 
 
-def save_pictures(run: Run, folder: Path, task: str | None = None) -> list[Path]:
-    """Writes the pictures as PNG files and returns their paths."""
+def save_pictures(
+    run: Run, folder: Path, task: str | None = None, tell: Callable[[Path], object] = lambda _: None
+) -> list[Path]:
+    """Writes the pictures as PNG files and returns their paths, each of which is also told once it is there."""
     drawn = list(pictures(run, task))
     if not drawn:
         raise nothing_drawn(run, task)
+    paths: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return [picture.save_png(folder) for picture in drawn]
+        for picture in drawn:
+            paths.append(picture.save_png(folder))
+            tell(paths[-1])
     except OSError as problem:
         raise Error(
             f"the pictures cannot be written: {problem.strerror}",
             folder,
             hint="choose another folder with --out, or make room",
         ) from problem
+    return paths

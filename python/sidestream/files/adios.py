@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..error import Error
 from .snapshot import SnapshotFile
+from .unit_names import in_our_spelling
 
 if TYPE_CHECKING:
     from .exports import Cells
@@ -63,7 +64,7 @@ class AdiosSnapshot(SnapshotFile):
         self._variables = _chosen(path, variables, words)
         self._read = read
         shape = self._shape()
-        self._facts = _facts(step, shape, variables, self._variables, words)
+        self._facts = in_our_spelling(_facts(step, shape, variables, self._variables, words))
         self._derived: dict[str, tuple[Any, str]] = {}
 
     def boxes(self, level: int = 0) -> NDArray[np.int32]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..error import Error
-from .unit_names import canonical
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -275,7 +274,7 @@ def _length_in_yt(snapshot: _Snapshot) -> str:
     from unyt.dimensions import length
     from unyt.exceptions import UnitParseError
 
-    unit = canonical(snapshot.length_unit)
+    unit = snapshot.length_unit
     try:
         is_length = not unit or Unit(unit).dimensions == length
     except UnitParseError:

@@ -184,7 +184,11 @@ def _called_in_ascii(path: Path, found: dict[str, tuple[Any, str]]) -> dict[str,
     for name in odd:
         console.say(f"warning: `{name}` of {path} is left out: names of fields are in ASCII")
     if len(odd) == len(found):
-        raise Error("no array has a name in ASCII", path, "name one of them: FILE.h5:/NAME, or give them other names")
+        raise Error(
+            "no array has a name in ASCII",
+            path,
+            f"name one of them: {_file(path).name}:/NAME, or give them other names",
+        )
     return {name: of for name, of in found.items() if name not in odd}
 
 

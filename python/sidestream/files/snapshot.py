@@ -20,7 +20,7 @@ from ..error import Error
 from .analysis_units import DENSITY_UNIT, MPC, MSUN_PER_MPC3, unit_attribute
 from .damage import errors_of
 from .formats import bytes_of
-from .unit_names import canonical
+from .unit_names import canonical, in_our_spelling
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,7 +59,7 @@ class Snapshot(ABC):
 
     def __init__(self, path: Path, facts: str) -> None:
         self.path = path
-        self._facts: dict[str, Any] = json.loads(facts)
+        self._facts: dict[str, Any] = in_our_spelling(json.loads(facts))
         if self.seal == LOST:
             warnings.warn(f"{path}: the checksums are {CHECKSUMS[LOST]}; nothing in it can be checked", stacklevel=4)
         self._derived: dict[str, tuple[Any, str]] = {}
@@ -110,7 +110,7 @@ class Snapshot(ABC):
 
     @property
     def units(self) -> dict[str, str]:
-        """The unit of each field; empty where the file does not say."""
+        """The unit of each field, `g/cm^3` however the file spells it; empty where the file does not say."""
         own = {str(field["name"]): str(field["units"]) for field in self._facts["fields"]}
         return own | {name: unit for name, (_, unit) in self._derived.items()}
 
@@ -225,7 +225,7 @@ class Snapshot(ABC):
             raise Error(
                 f"the expression {expression!r} names no field", self.path, f"there are: {', '.join(self.fields)}"
             )
-        self._derived[name] = (derived, unit)
+        self._derived[name] = (derived, canonical(unit))
         return self
 
     def covering_grid(self, field: str, level: int = 0) -> xr.DataArray:
@@ -322,7 +322,8 @@ class Snapshot(ABC):
         options: dict[str, Any] = {name: threshold(value, name) for name, value in given.items() if value is not None}
         options |= {"connectivity": connectivity} | self._field_option(field)
         grid, sides, (unit, length) = self._for_analyses(field, level)
-        blocks = blocks_of(grid, self.periodic[::-1] if periodic is None else periodic)
+        own = self.periodic[::-1]
+        blocks = blocks_of(grid, True, axes=own) if periodic is None else blocks_of(grid, periodic)
         return halos_of(blocks, _three(sides), options, self._moment, unit=unit, length_unit=length)
 
     def friends_of_friends(
@@ -349,7 +350,7 @@ class Snapshot(ABC):
         grid, sides, (unit, length) = self._for_analyses(field, level)
         options = {"finder": "fof", "linking_length": linking_length, "min_particles": min_particles}
         options |= self._field_option(field)
-        blocks = blocks_of(grid, self.periodic[::-1])
+        blocks = blocks_of(grid, True, axes=self.periodic[::-1])
         particles = for_analyses(self, species)
         return halos_of(
             blocks, _three(sides), options, self._moment, particles=particles, unit=unit, length_unit=length
@@ -427,7 +428,7 @@ class Snapshot(ABC):
         first, *more = [field] if field is not None else self._matter()
         grid = sum((self.covering_grid(part, level) for part in more), self.covering_grid(first, level))
         unit, length = self.units[self._named(first)], MPC.get(self.length_unit)
-        density = None if length is None else MSUN_PER_MPC3.get(canonical(unit))
+        density = None if length is None else MSUN_PER_MPC3.get(unit)
         grid = grid if density in (None, 1.0) else grid * density
         units = unit if density is None else DENSITY_UNIT, self.length_unit if length is None else "Mpc"
         return grid, [(length or 1.0) * side for side in self.box_size], units

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from .analysis_units import CM_PER_MPC, DENSITY_UNIT, GRAMS_PER_MSUN
 
@@ -41,8 +42,9 @@ _NAMES = {name: name for name in (*PER_MPC, *_PER_MSUN, *_OTHERS)}
 _NAMES |= {name: own for own, names in _OTHER_NAMES.items() for name in names}
 _ON_THE_LINE = str.maketrans({"⁻": "-", "−": "-", "·": " ", "⋅": " "} | {c: str(n) for n, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")})
 _FACTOR = re.compile(r"\(?([^\W\d]+|M_?[☉⊙])(?:\^?[({]?([+-]?\d+)(?:\.0*)?[)}]?)?\)?")
-# What stays as it is where lengths are in Mpc.
-_OURS = ("", "1", "km/s", "(km/s)^2", DENSITY_UNIT, f"{DENSITY_UNIT} km/s", f"{DENSITY_UNIT} (km/s)^2")
+_INNER_QUOTIENT = re.compile(r"/\s*\((?:[^()]|\([^()]*\))*/")  # `1/(g/cm^3)`, not `g/(cm^3)/K`
+# What stays as it is where lengths are in Mpc, beside what `_powers` knows.
+_OURS = ("(km/s)^2", f"{DENSITY_UNIT} km/s", f"{DENSITY_UNIT} (km/s)^2")
 
 
 def canonical(unit: str) -> str:
@@ -53,6 +55,14 @@ def canonical(unit: str) -> str:
     above = [_power(name, power) for name, power in powers.items() if power > 0]
     below = [f"/{_power(name, -power)}" for name, power in powers.items() if power < 0]
     return (" ".join(above) or "1") + "".join(below)
+
+
+def in_our_spelling(facts: dict[str, Any]) -> dict[str, Any]:
+    """What a file tells of itself, with its units in the spelling of ours."""
+    of_numbers = {
+        of: [one | {"units": canonical(one["units"])} for one in facts[of]] for of in ("fields", "particle_reals")
+    }
+    return facts | of_numbers | {"length_unit": canonical(facts["length_unit"])}
 
 
 def in_ours(unit: str) -> tuple[str, float]:
@@ -69,16 +79,20 @@ def in_ours(unit: str) -> tuple[str, float]:
 
 
 def goes_with_mpc(unit: str) -> bool:
-    """Whether numbers in a unit go with lengths in Mpc: it is one of ours, or has neither length nor mass."""
+    """Whether numbers in a unit go with lengths in Mpc: lengths in it are Mpc, or km of velocities, and masses Msun."""
     powers = _powers(unit)
-    return unit in _OURS or (powers is not None and set(powers) <= set(_OTHERS))
+    if powers is None:
+        return unit in _OURS
+    return set(powers) - {"km"} <= {*_OTHERS, "Mpc", "Msun"} and powers.get("km", 0) in (0, -powers.get("s", 0))
 
 
 def _powers(unit: str) -> dict[str, int] | None:
-    """The power of each part; none where one is not known, or a product follows a quotient: `g/cm^3 cm/s`."""
+    """The power of each part; none where one is not known, or quotients go on: `g/cm^3 cm/s`, `K/(g/cm^3)`."""
     text = unit.translate(_ON_THE_LINE).replace("**", "^").replace("*", " ")
     parts = re.findall(r"/|[^\s/]+", re.sub(r"\s*\^\s*", "^", text))
     powers: dict[str, int] = {}
+    if _INNER_QUOTIENT.search(text):
+        return None
     is_quotient = False
     for before, part in zip(["", *parts], parts, strict=False):
         is_quotient |= part == "/"

@@ -94,12 +94,8 @@ class Found:
             self._add(str(name), array, unit, "", dimensions)
 
     def _add(self, name: str, values: Any, unit: str, meaning: str, dimensions: list[str]) -> None:
-        array = _without_mask(values)
-        if array.dtype.kind in "biu" and not (array.dtype == np.uint64 and np.any(array > np.iinfo(np.int64).max)):
-            flat: NDArray[Any] = np.ascontiguousarray(array, dtype=np.int64).ravel()
-        elif array.dtype.kind in "uf":
-            flat = np.ascontiguousarray(array, dtype=np.float64).ravel()
-        else:
+        array = _storable(_without_mask(values))
+        if array.dtype.kind not in "if":
             raise Error(
                 f"`{name}` is no number and no array of numbers",
                 f"type {array.dtype}",
@@ -115,6 +111,7 @@ class Found:
         if array.ndim == 0:
             self._summary.append(f"{name} {float(array):.6g}" + (f" {unit}" if unit else ""))
         unit, meaning = sendable(unit), sendable(meaning)
+        flat = np.ascontiguousarray(array, dtype=np.int64 if array.dtype.kind == "i" else np.float64).ravel()
         self._columns.append((name, unit, meaning, dimensions, list(array.shape), flat, bool(np.isnan(flat).any())))
 
     def _dimension(self, dimension: str, column: str, length: int) -> str:
@@ -138,9 +135,24 @@ def _without_mask(values: Any) -> NDArray[Any]:
     return np.asarray(values)
 
 
+def _storable(array: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers of 64 bits with a sign, or where one is beyond those in double precision; others as they are."""
+    are_of_python = array.dtype.kind == "O" and array.size > 0 and all(map(_is_of_python, array.flat))
+    if array.dtype.kind not in "biu" and not are_of_python:
+        return array
+    bounds = np.iinfo(np.int64)
+    fit = array.size == 0 or (int(array.min()) >= bounds.min and int(array.max()) <= bounds.max)
+    return array.astype(np.int64 if fit else np.float64, copy=False)
+
+
+def _is_of_python(value: Any) -> bool:
+    """Whether it is a whole number of Python that double precision can have."""
+    return type(value) is int and abs(value) < 2**1023
+
+
 def _number(value: Any, name: str) -> int | float:
-    array = np.asarray(value)
-    if array.ndim or array.dtype.kind not in "biuf":
+    array = _storable(np.asarray(value))
+    if array.ndim or array.dtype.kind not in "if":
         raise Error(f"the attribute `{name}` is no number and no text", f"{value!r}")
     return float(array) if array.dtype.kind == "f" else int(array)
 

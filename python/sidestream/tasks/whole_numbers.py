@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..error import Error
+
 KINDS = "biu"
 _BITS, _PARTS = 32, 3  # the last part has the sign
 _MASK = 2**_BITS - 1
@@ -45,11 +47,26 @@ def gathered(step: Any, column: NDArray[Any]) -> NDArray[Any]:
     parts = step.gather_bytes(own.dtype.str.encode().ljust(_TAG_BYTES) + own.tobytes())
     columns = [np.frombuffer(part[_TAG_BYTES:], part[:_TAG_BYTES].decode().strip()) for part in parts]
     filled = [one for one in columns if one.size]
-    return np.concatenate(filled) if filled else np.empty(0, own.dtype)
+    return _joined(filled) if filled else np.empty(0, own.dtype)
+
+
+def _joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One array of all; of signed and unsigned whole numbers NumPy would make doubles."""
+    if np.result_type(*columns).kind in KINDS or not all(one.dtype.kind in KINDS for one in columns):
+        return np.concatenate(columns)
+    least, most = min(int(one.min()) for one in columns), max(int(one.max()) for one in columns)
+    if least < 0 and most > np.iinfo(np.int64).max:
+        raise Error(
+            f"a column has whole numbers from {least} to {most}, for which there is no type",
+            "gather",
+            "give them in double precision, or negative ones and those of 2^63 and more as columns of their own",
+        )
+    return np.concatenate([one.astype(np.int64 if least < 0 else np.uint64) for one in columns])
 
 
 def _sum(array: NDArray[Any]) -> int:
     """Of one array, though it may be beyond the largest number of its type."""
     if array.dtype.itemsize < 8:
         return int(array.sum(dtype=np.int64))
-    return (int((array >> _BITS).sum()) << _BITS) + int((array & array.dtype.type(_MASK)).sum(dtype=np.int64))
+    bits, mask = map(array.dtype.type, (_BITS, _MASK))  # NumPy 1 has no operator between uint64 and int
+    return (int((array >> bits).sum()) << _BITS) + int((array & mask).sum(dtype=np.int64))
