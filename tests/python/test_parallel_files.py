@@ -226,7 +226,7 @@ def test_windows_are_those_of_the_program() -> None:
 
     found = simulate(INTREPID, 16, engine_windows(INTREPID, work, Choice(8), 4 * MIB))
 
-    assert found.requests == 48 + 1, "of a MiB each, with the rest of the first unit"
+    assert found.requests == 3 * 12 + 1, "of a third of a unit each, with the rest of the first one"
 
 
 def test_writers_are_those_that_the_engine_takes() -> None:
