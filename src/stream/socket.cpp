@@ -286,14 +286,19 @@ bool Client::send(std::string_view head, Body body) {
   return !has_body || zmq_msg_send(&body.impl_->message, impl_->socket, ZMQ_DONTWAIT) >= 0;
 }
 
+// One that has keys, or asks for them, hangs up in the middle of the first words where the other has none: it says so
+// itself if the reader is quick enough to hear it. A tunnel whose far end is not up yet hangs up as well.
 Client::Refusal Client::refusal() {
-  constexpr int again_and_again = 5;
+  const int again_and_again = impl_->has_keys ? 5 : 20;
+  const auto hangs_up = [](const Monitor::Event& event) {
+    return event.kind == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && (event.value == EPIPE || event.value == ECONNRESET);
+  };
   while (const std::optional<Monitor::Event> event = impl_->monitor->next()) {
     if (event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
       impl_->refusal = Refusal::unknown_key;
-    else if (event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL
-                 ? impl_->has_keys && ++impl_->hung_up == again_and_again
-                 : event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+    else if (hangs_up(*event) ? ++impl_->hung_up == again_and_again
+                              : event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+                                    event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
       impl_->refusal = Refusal::other_security;
   }
   return impl_->refusal;

@@ -12,9 +12,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -608,6 +609,42 @@ def test_an_unknown_key_is_refused_and_logged_and_a_known_one_let_in(tmp_path: P
     (refused, *_) = events(tmp_path, "stream_refused")
     assert refused["key"] == key_of(tmp_path / "stranger")
     assert events(tmp_path, "stream_open")[0]["encrypted"]
+
+
+@contextmanager
+def listening(closes: bool) -> Iterator[str]:
+    """The address of something that is no run: it hangs up at once, or says nothing."""
+    kept = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def take() -> None:
+            with suppress(OSError):
+                while True:
+                    peer, _ = server.accept()
+                    kept.append(peer)
+                    if closes:
+                        peer.close()
+
+        thread = threading.Thread(target=take, daemon=True)
+        thread.start()
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_keys", [True, False])
+def test_who_hangs_up_again_and_again_has_other_keys_and_who_says_nothing_is_waited_for(
+    has_keys: bool, tmp_path: Path
+) -> None:
+    make_keys(tmp_path / "keys")
+    keys = {"keys": tmp_path / "keys"} if has_keys else {}
+    end = f"#{key_of(tmp_path / 'keys')}" if has_keys else ""
+    message = "the run hangs up" if has_keys else "the run asks for keys"
+    with listening(closes=True) as address, pytest.raises(sidestream.Error, match=message):
+        sidestream.stream(address + end, timeout=120, **keys)
+    with listening(closes=False) as address, pytest.raises(sidestream.Error, match="which says nothing"):
+        sidestream.stream(address + end, timeout=32, patience=0, **keys)
 
 
 def test_keys_are_not_left_unused_without_a_word(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ std::optional<core::Error> refusal_of(stream::Client& client, const std::string&
                                "what follows the # of its address is the `key` of its stream.json; where that "
                                "is empty, leave out the keys")
                  : core::Error("the run asks for keys", address,
-                               "name your folder of keys, and the run by its folder or as ADDRESS#KEY");
+                               "name your folder of keys, and the run by its folder or as ADDRESS#KEY; if it has none, "
+                               "something else listens there");
   }
 }
 
