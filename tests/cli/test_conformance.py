@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from calls import command, interrupted
+from calls import command
 from hosts import HOSTS, c_program, fortran_program
+from interrupting import interrupted
 from sidestream.launch.conformance import Finding, _once
 from sidestream.launch.launcher import mpi_environment
 from tiers import slow
@@ -318,7 +319,7 @@ def test_a_program_that_fails_before_its_session_is_told_by_its_last_words(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, *slow(signal.SIGINT)])
 def test_a_check_that_is_ended_leaves_no_rank(number: signal.Signals, tmp_path: Path) -> None:
-    words = ["conformance", "--", "mpirun", "-n", "2", "sh", "-c", "echo $$ >> pids; sleep 60; sleep 60"]
+    words = ["conformance", "--", "mpirun", "-n", "2", "sh", "-c", "echo $$ >> pids; sleep 300; sleep 300"]
     pids = tmp_path / "pids"
     with subprocess.Popen(
         [sys.executable, "-m", "sidestream", *words],

@@ -13,8 +13,8 @@ import sidestream
 from calls import command, program
 from sidestream.launch.launcher import find_program
 from sidestream.runs.bill import GroupBill, group_bills
-from test_streams import until
 from tiers import slow
+from waiting import until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LIKE_OTHERS = {
@@ -145,7 +145,7 @@ def watched(name: str, folder: Path, python: str = sys.executable) -> subprocess
         line, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as script:
         _, told = script.communicate(timeout=240)
-        until(lambda: not list_group(script.pid), 20)
+        until(lambda: not list_group(script.pid))
     return subprocess.CompletedProcess(line, script.returncode, stderr=told)
 
 
