@@ -18,6 +18,7 @@ NOT_ALLOWED = "not allowed here: "  # how the reason begins where no set-up help
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # ranks that wait leave the core to another test's
 os.environ.setdefault("OMPI_MCA_odls_base_sigkill_timeout", "0")  # `mpirun` waits two seconds after a rank that failed
 os.environ.pop("COLUMNS", None)  # which workers of pytest-xdist have
+os.environ.pop("PYTHONUNBUFFERED", None)  # which prints a line in pieces: those of ranks would lie within each other
 quicken_starts()
 LIMIT_S, SLOW_LIMIT_S = 900, 4 * 3600  # of a test with its fixtures, on a machine that has much else to do
 

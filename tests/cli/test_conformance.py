@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from calls import command, interrupted
+from calls import command
 from hosts import HOSTS, c_program, fortran_program
+from interrupting import interrupted
 from sidestream.launch.conformance import Finding, _once
 from sidestream.launch.launcher import mpi_environment
 from tiers import slow
@@ -23,7 +24,7 @@ TASKS = '[task.slice]\nanalysis = "slice"\nfields = ["{field}"]\nevery = 40\n'
 
 
 def checked(
-    folder: Path, ranks: int, *line: object, patience: float = 10.0
+    folder: Path, ranks: int, *line: object, patience: float = 60.0
 ) -> tuple[int, dict[str, list[dict[str, str]]]]:
     """The exit code, and the findings of each check."""
     words = ["conformance", "--json", "--patience", str(patience), "--", "mpirun", "-n", str(ranks), *map(str, line)]
@@ -176,7 +177,7 @@ def test_a_fault_is_named_with_its_place(fault: str, tmp_path: Path) -> None:
     check, message, words = FAULTS[fault]
     (tmp_path / "bad.py").write_text(BAD)
     (tmp_path / "tasks.toml").write_text(TASKS.format(field="height").replace("40", "1"))
-    code, findings = checked(tmp_path, 2, sys.executable, "bad.py", fault, patience=3.0)
+    code, findings = checked(tmp_path, 2, sys.executable, "bad.py", fault, patience=3.0 if fault == "skips" else 60.0)
     assert code == 1, findings
     wrong = [one for one in findings[check] if one["verdict"] == "wrong"]
     assert any(message in one["message"] for one in wrong), findings
@@ -318,7 +319,7 @@ def test_a_program_that_fails_before_its_session_is_told_by_its_last_words(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, *slow(signal.SIGINT)])
 def test_a_check_that_is_ended_leaves_no_rank(number: signal.Signals, tmp_path: Path) -> None:
-    words = ["conformance", "--", "mpirun", "-n", "2", "sh", "-c", "echo $$ >> pids; sleep 60; sleep 60"]
+    words = ["conformance", "--", "mpirun", "-n", "2", "sh", "-c", "echo $$ >> pids; sleep 300; sleep 300"]
     pids = tmp_path / "pids"
     with subprocess.Popen(
         [sys.executable, "-m", "sidestream", *words],

@@ -22,8 +22,8 @@ import sidestream
 from calls import attached, command, program, running
 from test_faults import small_disk
 from test_pictures import Screen, asked
-from test_streams import until
 from tiers import slow
+from waiting import until
 
 COLUMNS, ROWS, STEPS = 300, 270, 4
 FLOW = f"""simulation = "lbm"
@@ -333,7 +333,7 @@ def test_the_page_is_shown_in_a_browser_and_ends_with_ctrl_c(
         assert asked(address, "/steps")["steps"] == [0, 2, 4]
         until(lambda: (tmp_path / "shown").exists() and (tmp_path / "shown").read_text().strip() == address)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=60)
 
     assert process.returncode == 0
     assert "Traceback" not in told

@@ -365,7 +365,7 @@ def test_a_run_that_waits_for_a_reader_is_read(tmp_path: Path) -> None:
     small = shlex.split(f'--quiet {SMALL} --set "cosmology.box=57 Mpc" --set run.max_steps=11')
 
     with running(tmp_path, 1, "live.toml", *small) as run:
-        steps = [snapshot.step for snapshot in sidestream.stream(tmp_path / "runs/live", "live", patience=30)]
+        steps = [snapshot.step for snapshot in sidestream.stream(tmp_path / "runs/live", "live", patience=60)]
 
         assert run.wait(timeout=60) == 0
     assert steps == [0, 10]

@@ -13,8 +13,8 @@ import sidestream
 from calls import command, program
 from sidestream.launch.launcher import find_program
 from sidestream.runs.bill import GroupBill, group_bills
-from test_streams import until
 from tiers import slow
+from waiting import until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LIKE_OTHERS = {
@@ -78,7 +78,9 @@ code=$?
 echo "$began $(date +%s.%N)" > "{folder}/life.${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-0}}}}"
 exit $code
 """
-OUTSIDE_S = 1.5  # of a process's life before `main` and after the bill is written: libraries, the end of MPI
+# Of a process's life before `main` and after the bill is written: libraries, the end of MPI; a tenth of a second on a
+# machine that has nothing else to do.
+OUTSIDE_S = 3.0
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(EXAMPLES.glob("*.toml"))])
@@ -145,7 +147,7 @@ def watched(name: str, folder: Path, python: str = sys.executable) -> subprocess
         line, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as script:
         _, told = script.communicate(timeout=240)
-        until(lambda: not list_group(script.pid), 20)
+        until(lambda: not list_group(script.pid))
     return subprocess.CompletedProcess(line, script.returncode, stderr=told)
 
 
@@ -180,8 +182,8 @@ def lives(folder: Path) -> list[float]:
     return [float(end) - float(begin) for begin, end in moments]
 
 
-# What other programs on the machine may take between two lines of a short run.
-LOST_TO_OTHERS_S = 0.1
+# What other programs on the machine may take between two lines of a run: a hundred times what is there without them.
+LOST_TO_OTHERS_S = 0.3
 
 
 def check_bills(bills: list[GroupBill], lives: list[float]) -> None:
@@ -192,7 +194,7 @@ def check_bills(bills: list[GroupBill], lives: list[float]) -> None:
     for bill in bills:
         assert sum(line.mean_s for line in bill.lines) == pytest.approx(bill.wall_s, rel=0.01)
         rest = {line.what: line.mean_s for line in bill.lines}.get("everything else", 0.0)
-        assert rest < max(0.01 * bill.wall_s, LOST_TO_OTHERS_S), bill
+        assert rest < max(0.05 * bill.wall_s, LOST_TO_OTHERS_S), bill
         life = sum(lives[first : first + bill.ranks]) / bill.ranks  # sidecars are the last ranks
-        assert 0.99 * (life - OUTSIDE_S) <= bill.wall_s <= life, bill.group
+        assert 0.9 * (life - OUTSIDE_S) <= bill.wall_s <= life, bill.group
         first += bill.ranks

@@ -16,8 +16,8 @@ import sample_file
 import sidestream as ss
 import snapshots
 import synthetic
-from calls import interrupted
 from fixtures import CommandLine, environment
+from interrupting import interrupted
 from sidestream.files.formats import formats
 from tiers import slow
 
@@ -256,7 +256,7 @@ def test_an_interrupted_conversion_leaves_no_rank(number: signal.Signals, tmp_pa
     """With a program that sleeps instead."""
     sleeper = tmp_path / "bin" / "sidestream-files"
     sleeper.parent.mkdir()
-    sleeper.write_text('#!/bin/sh\necho $$ >> "$2.pids"\nsleep 60\n')
+    sleeper.write_text('#!/bin/sh\necho $$ >> "$2.pids"\nsleep 300\n')
     sleeper.chmod(0o755)
     target, pids = tmp_path / "in", tmp_path / "in.pids"
     target.mkdir()

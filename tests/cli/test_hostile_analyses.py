@@ -182,13 +182,13 @@ def test_where_nothing_can_be_said_the_launcher_knows_what_was_under_way(place: 
     ("does", "rank", "message"),
     [
         ("loop", -1, "the task `bad` (analysis `hostile`) takes longer than the 1 s of its `deadline`"),
-        ("skip", 1, "waited 1 s of 1 s for all ranks to end the task `bad`"),
+        ("skip", 1, "waited 3 s of 3 s for all ranks to end the task `bad`"),
     ],
 )
 def test_an_analysis_that_does_not_end_ends_the_run_at_the_time_out(
     place: Path, does: str, rank: int, message: str
 ) -> None:
-    words = ("--set", "coupling.timeout=1 s")
+    words = ("--set", "coupling.timeout=3 s")
     lines = ("every = 1", f"from = {HARM}", f"rank = {rank}", 'deadline = "1 s"')
 
     done = run(place, does, task("bad", does, *lines), *words)

@@ -161,7 +161,7 @@ def test_another_job_finds_the_same_by_a_stream(ranks: int, readers: int, whole:
     with attached(whole, name, "wake", readers) as reader:
         done = program(whole, ranks, "tunnel.toml", "--quiet", "--out", name, *words, limit_s=120)
         assert done.returncode == 0, done.stderr
-        assert reader.wait(30) == 0
+        assert reader.wait(60) == 0
 
     assert results(whole / name) == results(whole / "plain")
 

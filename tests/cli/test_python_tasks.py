@@ -16,6 +16,7 @@ import sidestream
 from calls import Done, command, program, running, unreported
 from configs import universe
 from tiers import slow
+from waiting import until
 
 BLAST = """simulation = "sedov"
 
@@ -627,7 +628,7 @@ def test_a_run_at_an_address_does_not_choose_the_code(lean: Path) -> None:
     ):
         address = _address(lean / "afar")
         done = program(
-            lean, 1, address, "--task", "mine", "--out", "here", "--patience", 30, name="sidestream-attach-python"
+            lean, 1, address, "--task", "mine", "--out", "here", "--patience", 60, name="sidestream-attach-python"
         )
         assert done.returncode == 2 and "names code in Python" in done.stderr, done.stderr
         mine = f"task.mine.file={lean / 'mine.py'}"
@@ -639,11 +640,7 @@ def test_a_run_at_an_address_does_not_choose_the_code(lean: Path) -> None:
 
 
 def _address(folder: Path) -> str:
-    from time import monotonic, sleep
-
-    end = monotonic() + 60
-    while not (folder / "stream.json").exists() and monotonic() < end:
-        sleep(0.05)
+    until((folder / "stream.json").exists)
     return str(json.loads((folder / "stream.json").read_text())["address"])
 
 

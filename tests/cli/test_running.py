@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from calls import Done, command
 from fixtures import FAKE, CommandLine, environment, with_fake
 from sidestream.runs.run import Run
 from tiers import slow
+from waiting import until
 
 SUMMARY = r"task +results.*\nhalos +2 +0 +0 .*\nlost to analysis .* % of the wall time\nrun folder .*\nreport .*\n"
 
@@ -33,13 +33,6 @@ def processes_of(folder: Path) -> list[int]:
         if entry.name.isdigit() and int(entry.name) != os.getpid() and os.fsencode(folder) in words:
             found.append(int(entry.name))
     return found
-
-
-def wait_until(condition, seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -61,7 +54,7 @@ def start(config: Path, out: Path, mode: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(lambda: (out / "events.jsonl").exists() and "step" in (out / "events.jsonl").read_text())
+    until(lambda: (out / "events.jsonl").exists() and "step" in (out / "events.jsonl").read_text())
     return process
 
 
@@ -191,7 +184,7 @@ def test_an_interrupted_run_leaves_no_rank_and_a_folder_to_go_on_with(
     output, messages = process.communicate(timeout=60)
 
     assert process.returncode == 130
-    assert processes_of(out) == []
+    until(lambda: processes_of(out) == [])
     assert Run(out).status == "interrupted"
     assert "stopping after this step" in messages
     assert re.search(r"stopped at step \d+ .* --restart`", messages)
@@ -205,12 +198,13 @@ def test_a_second_ctrl_c_ends_a_program_that_does_not_listen(config: Path, tmp_p
     process = start(config, out, "stubborn")
 
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    assert process.stderr is not None
+    assert any("press Ctrl-C again" in line for line in iter(process.stderr.readline, ""))
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
 
     assert process.returncode == 130
-    wait_until(lambda: processes_of(out) == [])
+    until(lambda: processes_of(out) == [])
 
 
 def in_a_terminal(folder: Path, ignored: bool, *words: object) -> tuple[int, int]:
@@ -227,7 +221,7 @@ def in_a_terminal(folder: Path, ignored: bool, *words: object) -> tuple[int, int
 def test_a_terminal_that_closes_stops_the_run_with_a_last_checkpoint(config: Path, tmp_path: Path) -> None:
     process, terminal = in_a_terminal(tmp_path, False, config, "-n", 2, "--out", "o", "--set", "fake.mode=slow")
     log = tmp_path / "o" / "events.jsonl"
-    wait_until(lambda: log.exists() and '"step"' in log.read_text())
+    until(lambda: log.exists() and '"step"' in log.read_text())
 
     os.close(terminal)
     os.kill(process, signal.SIGHUP)  # as the shell does too
@@ -241,7 +235,7 @@ def test_a_terminal_that_closes_stops_the_run_with_a_last_checkpoint(config: Pat
 def test_where_hanging_up_is_ignored_the_run_outlives_its_terminal(config: Path, tmp_path: Path) -> None:
     process, terminal = in_a_terminal(tmp_path, True, config, "-n", 1, "--out", "o", "--set", "fake.mode=long")
     log = tmp_path / "o" / "events.jsonl"
-    wait_until(lambda: log.exists() and '"step"' in log.read_text())
+    until(lambda: log.exists() and '"step"' in log.read_text())
 
     os.close(terminal)
     os.kill(process, signal.SIGHUP)

@@ -31,9 +31,9 @@ from test_streams import (
     resident_bytes,
     secured,
     status_of,
-    until,
     write,
 )
+from waiting import until
 from wire import Wire
 
 READERS = 20

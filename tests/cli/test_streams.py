@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from configs import universe
 from sidestream.streams import ask, make_keys, status
 from test_faults import results
 from tiers import slow
+from waiting import until
 from wire import Wire
 
 CELLS = 24
@@ -84,15 +85,6 @@ def reader_of(folder: Path, script: str, ranks: int = 1) -> subprocess.Popen[str
     return subprocess.Popen(line, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def until(condition: Callable[[], Any], limit_s: float = 60.0) -> Any:
-    end = time.monotonic() + limit_s
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"waited {limit_s} s in vain")
-
-
 def is_open(folder: Path) -> bool:
     return (folder / "run" / "stream.json").exists()
 
@@ -147,7 +139,7 @@ def expect_equal(pairs: list[tuple[int, int]], technique: str, expected: Results
         with attached(tmp_path, "run", "slices", readers, "--technique", technique) as reader:
             done = run(tmp_path, writers, "--overwrite")
             assert done.returncode == 0, done.stderr
-            assert reader.wait(30) == 0, reader.stdout.read()
+            assert reader.wait(60) == 0, reader.stdout.read()
         assert results(tmp_path / "run", "slices") == expected, (writers, readers)
         steps = events(tmp_path, "attach_step", "events.attach.slices.jsonl")
         used = {step["technique"] for step in steps}
@@ -345,7 +337,7 @@ def test_a_reader_that_dies_or_hangs_is_let_go_and_nobody_else_loses_anything(si
                 steps.append(snapshot.step)
                 if snapshot.step == 4:
                     victim.send_signal(sign)
-                    until(lambda: events(tmp_path, "stream_leave"), 20)
+                    until(lambda: events(tmp_path, "stream_leave"))
             assert job.wait(60) == 0
     finally:
         victim.kill()
@@ -364,11 +356,11 @@ def test_a_run_that_is_killed_is_told_of_in_time(tmp_path: Path) -> None:
         next(reader)
         os.kill(process_of(tmp_path), signal.SIGKILL)
         began = time.monotonic()
-        with pytest.raises(sidestream.Error, match="silent"):
+        with pytest.raises(sidestream.Error, match="silent for 3 s"):
             for _ in reader:
                 pass
-        assert time.monotonic() - began < 20
-        job.wait(30)
+        assert time.monotonic() - began < 60
+        job.wait(60)
 
 
 def pause_at(folder: Path, step: int) -> None:
@@ -418,7 +410,7 @@ def test_each_step_takes_effect_once_whoever_is_killed(
             until(lambda: made(tmp_path, "slices") > moment)
             if victim == "run":
                 os.kill(process_of(tmp_path), signal.SIGKILL)
-                job.wait(30)
+                job.wait(60)
                 again = run(tmp_path, 3, "--restart")
                 assert again.returncode == 0, again.stderr
                 assert reader.wait(60) == 0
@@ -428,7 +420,7 @@ def test_each_step_takes_effect_once_whoever_is_killed(
                 steering(tmp_path).resume()
                 with attached(tmp_path, "run", "slices", ranks, *words) as another:
                     assert job.wait(100) == 0
-                    assert another.wait(30) == 0
+                    assert another.wait(60) == 0
     assert results(tmp_path / "run", "slices") == expected_of_steered
     done = events(tmp_path, "analysis", "events.attach.slices.jsonl")
     repeated = len(done) - len({event["step"] for event in done})
@@ -446,7 +438,7 @@ def test_a_reader_that_was_let_go_as_silent_is_told_so_or_comes_back(patience: i
     write(tmp_path, endless, LIVE, '[coupling]\nwhen_full = "latest"\n', '[stream]\nwait_for = 1\ntimeout = "2 s"\n')
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
         until(lambda: is_open(tmp_path))
-        reader = reader_of(tmp_path, SLEEPER.format(patience))
+        reader = reader_of(tmp_path, SLEEPER.format(patience=patience, timeout=30))
         assert reader.stdout is not None
         assert reader.stdout.readline().strip().isdigit()  # 0, or later where the run was ahead
         steering(tmp_path).pause()
@@ -481,13 +473,13 @@ def test_what_waits_for_a_reader_that_gave_up_is_kept_for_it_or_named_as_lost(
         with running(tmp_path, 1, *words, name="sidestream-attach") as reader:
             until(lambda: made(tmp_path, "slices") > 4)
             os.kill(process_of(tmp_path), signal.SIGSTOP)
-            assert reader.wait(30) != 0  # the run was silent
+            assert reader.wait(60) != 0  # the run was silent
         os.kill(process_of(tmp_path), signal.SIGCONT)
         with running(tmp_path, 1, *words, name="sidestream-attach") as another:
             until(lambda: any(one["is_here"] for one in status_of(tmp_path)["readers"]))
             steering(tmp_path).resume()
             assert job.wait(100) == 0
-            code = another.wait(30)
+            code = another.wait(60)
     found = results(tmp_path / "run", "slices")
     lost = [step for event in events(tmp_path, "attach_end", "events.attach.slices.jsonl") for step in event["lost"]]
     unheard = {event["step"] for event in events(tmp_path, "publish") if event["action"] == "dropped"}
@@ -505,20 +497,20 @@ def test_a_reader_that_is_attached_finds_a_run_that_begins_anew_at_once(tmp_path
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run") as job:
         until(lambda: is_open(tmp_path))
         pause_at(tmp_path, 8)
-        reader = reader_of(tmp_path, SLEEPER.format(120))
+        reader = reader_of(tmp_path, SLEEPER.format(patience=120, timeout=300))
         until(lambda: steering(tmp_path).status()["state"] == "paused")
         os.kill(process_of(tmp_path), signal.SIGKILL)
-        job.wait(30)
-    began = time.monotonic()
-    assert run(tmp_path, 2, "--restart").returncode == 0
-    assert time.monotonic() - began < 25  # its `wait_for` has an end of its own
-    assert reader.communicate(timeout=20)[0].splitlines()[-1] == str(LAST)  # sooner than by its `timeout`
+        job.wait(60)
+    assert run(tmp_path, 2, "--restart").returncode == 0  # which waits for the reader, but not as long as its `timeout`
+    assert reader.communicate(timeout=60)[0].splitlines()[-1] == str(LAST)
 
 
 SLEEPER = """
 import sidestream
 try:
-    for snapshot in sidestream.stream("run", "live", quantities=["gas_density"], patience={0}):
+    for snapshot in sidestream.stream(
+        "run", "live", quantities=["gas_density"], patience={patience}, timeout={timeout}
+    ):
         print(snapshot.step, flush=True)
 except sidestream.Error as problem:
     print(problem)
@@ -591,12 +583,12 @@ def test_an_unknown_key_is_refused_and_logged_and_a_known_one_let_in(tmp_path: P
         unknown = f"does not know the key {re.escape(key_of(tmp_path / 'stranger'))}"
         began = time.monotonic()
         with pytest.raises(sidestream.Error, match=unknown):
-            sidestream.stream(tmp_path / "run", keys=tmp_path / "stranger", timeout=60, patience=60)
+            sidestream.stream(tmp_path / "run", keys=tmp_path / "stranger", timeout=300, patience=300)
         with pytest.raises(sidestream.Error, match=unknown):
             status(tmp_path / "run", keys=tmp_path / "stranger")
-        assert time.monotonic() - began < 20  # nothing is waited for
+        assert time.monotonic() - began < 100  # nothing is waited for
         with pytest.raises(sidestream.Error, match="there is no key"):
-            sidestream.stream(tmp_path / "run", timeout=2)
+            sidestream.stream(tmp_path / "run", timeout=60)
         with pytest.raises(sidestream.Error, match="the run asks for keys"):
             sidestream.stream(address["address"], timeout=60)
         stranger = f"{address['address']}#{key_of(tmp_path / 'stranger')}"
@@ -653,7 +645,7 @@ def test_keys_are_not_left_unused_without_a_word(tmp_path: Path) -> None:
     with running(tmp_path, 1, "box.toml", "--quiet", "--out", "run"):
         until(lambda: is_open(tmp_path))
         with pytest.raises(sidestream.Error, match="nothing that travels would be encrypted"):
-            sidestream.stream(tmp_path / "run", keys=tmp_path / "keys", timeout=2)
+            sidestream.stream(tmp_path / "run", keys=tmp_path / "keys", timeout=60)
         address = json.loads((tmp_path / "run" / "stream.json").read_text())["address"]
         with pytest.raises(sidestream.Error, match="the run hangs up"):
             sidestream.stream(f"{address}#{key_of(tmp_path / 'keys')}", keys=tmp_path / "keys", timeout=60)
@@ -761,7 +753,7 @@ def test_nonsense_from_strangers_does_not_disturb_a_run(tmp_path: Path) -> None:
 )
 def test_a_request_that_makes_no_sense_is_refused_in_a_sentence(request_: dict[str, Any], shared_run: Path) -> None:
     with pytest.raises(sidestream.Error) as problem:
-        ask(shared_run, request_, timeout=5)
+        ask(shared_run, request_, timeout=60)
     assert "waited" not in str(problem.value)
     assert len(str(problem.value)) > 20
 
@@ -895,7 +887,7 @@ def test_only_gateways_of_both_jobs_talk_with_each_other(ours: int, theirs: int,
     ):
         done = run(tmp_path, 3)
         assert done.returncode == 0, done.stderr
-        assert (one.wait(30), other.wait(30)) == (0, 0)
+        assert (one.wait(60), other.wait(60)) == (0, 0)
     expected = results(tmp_path / "whole")
     assert len(expected) == 8
     assert results(tmp_path / "run") == expected
@@ -952,7 +944,7 @@ def test_ctrl_c_ends_the_wait_for_a_step(tmp_path: Path) -> None:
         )
         until(lambda: status_of(tmp_path)["readers"])
         waiting.send_signal(signal.SIGINT)
-        assert "KeyboardInterrupt" in waiting.communicate(timeout=20)[1]
+        assert "KeyboardInterrupt" in waiting.communicate(timeout=60)[1]
         until(lambda: not status_of(tmp_path)["readers"])
         job.kill()
 
@@ -984,7 +976,7 @@ def test_results_of_another_run_are_not_taken_for_those_of_this_one(tmp_path: Pa
         with attached(tmp_path, "run", "slices", 1, "--out", "else") as reader:
             done = run(tmp_path, 1, "--overwrite", "--set", f"hydro.gamma={gamma}")
             assert done.returncode == 0, done.stderr
-            assert reader.wait(30) == 0, reader.stdout.read()
+            assert reader.wait(60) == 0, reader.stdout.read()
         found.append(results(tmp_path / "else", "slices"))
     assert len(found[0]) == STEPS + 1
     assert found[0] != found[1]
@@ -1018,11 +1010,11 @@ def test_links_are_those_of_in_situ_when_a_job_begins_anew(tmp_path: Path) -> No
         with attached(tmp_path, "run", "halos", 2, "--once", "--timeout", 3) as reader:
             until(lambda: made(tmp_path, "halos") > 5)
             os.kill(process_of(tmp_path), signal.SIGKILL)
-            job.wait(30)
+            job.wait(60)
             kill_group(reader)
     with attached(tmp_path, "run", "halos", 2, "--once") as reader:
         assert run(tmp_path, 1, "--restart").returncode == 0
-        assert reader.wait(30) == 0, reader.stdout.read()
+        assert reader.wait(60) == 0, reader.stdout.read()
     assert results(tmp_path / "run", "halos") == results(tmp_path / "whole", "halos")
 
 
@@ -1037,10 +1029,10 @@ def test_memory_does_not_grow_with_readers_that_vanish(tmp_path: Path) -> None:
         seen = []
         for _ in range(6):
             victim = reader_of(tmp_path, hanging)
-            until(lambda: any(reader["holds"] or reader["given"] for reader in status_of(tmp_path)["readers"]), 30)
+            until(lambda: any(reader["holds"] or reader["given"] for reader in status_of(tmp_path)["readers"]))
             victim.kill()
             victim.wait()
-            until(lambda: not status_of(tmp_path)["readers"], 30)
+            until(lambda: not status_of(tmp_path)["readers"])
             seen.append(resident_bytes(process))
         job.kill()
     assert seen[-1] < seen[1] + 20e6, seen  # a step of all quantities takes 27 MB

@@ -156,21 +156,24 @@ def test_mistakes_are_refused_before_anything_runs(words: list[str], said: str, 
     assert not (tmp_path / "family").exists()
 
 
+AT_A_TIME = min(2, len(os.sched_getaffinity(0)))
 CELLS = "mesh.cells=[16,16,16],[8, 8, 8]"
 
 
 @pytest.fixture(scope="module")
 def family(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    """A folder with a configuration and a family of it, of runs that take a while, and what was said of that."""
+    """A folder with a configuration and a family of it, and what was said of that."""
     folder = tmp_path_factory.mktemp("family")
     (folder / "box.toml").write_text('simulation = "cosmology"\n')
-    at_a_time = min(2, len(os.sched_getaffinity(0)))
-    return folder, vary(folder, "box.toml", CELLS, "-j", at_a_time, "--json")
+    return folder, vary(folder, "box.toml", CELLS, "-j", AT_A_TIME, "--json")
 
 
 def vary(folder: Path, config: str, varied: str, *words: object) -> Done:
-    line = ("sweep", config, "--out", "family", "-n", 1, "--set", "fake.mode=long", "--vary", varied, *words)
-    return command(folder, *line, **with_fake())
+    """With runs that wait for as many others as go on beside them."""
+    beside = ("--set", f"fake.beside={AT_A_TIME}")
+    return command(
+        folder, "sweep", config, "--out", "family", "-n", 1, *beside, "--vary", varied, *words, **with_fake()
+    )
 
 
 @TWO_CORES

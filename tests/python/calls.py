@@ -15,7 +15,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -80,30 +79,6 @@ def job(folder: Path, ranks: int, line: Sequence[object]) -> Iterator[subprocess
         finally:
             if process.poll() is None:
                 process.kill()
-
-
-def interrupted(process: subprocess.Popen[bytes], pids: Path, number: signal.Signals) -> bytes:
-    """What a command says that hears a signal once its two ranks have written into `pids`; none of these is left."""
-    deadline = time.monotonic() + 60
-    while (not pids.exists() or len(pids.read_text().split()) < 2) and time.monotonic() < deadline:
-        time.sleep(0.05)
-
-    process.send_signal(number)
-    _, messages = process.communicate(timeout=60)
-
-    assert process.returncode == 130
-    assert b"interrupted" in messages
-    time.sleep(0.5)
-    assert not [pid for pid in pids.read_text().split() if _is_alive(pid)]
-    return messages
-
-
-def _is_alive(pid: str) -> bool:
-    """Zombies are dead."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def attached(folder: Path, run: object, task: str, ranks: int = 1, *words: object) -> Any:

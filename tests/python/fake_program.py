@@ -3,7 +3,8 @@
 
 `--set fake.mode=WORD` chooses what it does: work (default), fail, crash, silent-fail, slow, stubborn, noisy, full,
 full-at-once (before a checkpoint), long... (some seconds), files (it writes checkpoints, one of which fails), torn
-(events are lost). With `fake.sidecars` an analysis takes ten steps.
+(events are lost). With `fake.sidecars` an analysis takes ten steps; with `fake.beside=N` the first step is taken once
+N runs have begun in the folder above, or a minute later.
 """
 
 import json
@@ -78,11 +79,18 @@ class Stop:
         self.asked = True
 
 
+def wait_for_runs(family: Path, count: int) -> None:
+    end = time.monotonic() + 60
+    while len(list(family.glob("*/config.toml"))) < count and time.monotonic() < end:
+        time.sleep(0.02)
+
+
 def work(out: Path, restart: bool, settings: dict[str, str], stop: Stop) -> int:
     mode = settings.get("fake.mode", "work")
     out.mkdir(parents=True, exist_ok=True)
     (out / "done").unlink(missing_ok=True)
     (out / "config.toml").write_text('simulation = "cosmology"\n[task.halos]\nanalysis = "halos"\n')
+    wait_for_runs(out.parent, int(settings.get("fake.beside", "1")))
     steps = 10**6 if mode in ("slow", "stubborn") else 200 if mode.startswith("long") else 10
     start, began, status = (5 if restart else 0), time.monotonic(), "finished"
     details: dict[str, str] = {}

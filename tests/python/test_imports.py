@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import until
+
 USES = {
     "h5py": """
 import h5py
@@ -67,20 +69,21 @@ def test_importing_the_package_or_its_commands_loads_nothing_heavy(module: str) 
 
 @pytest.mark.parametrize("words", ["plot", "report", "info", "view", "bill", "verify", "compare --data flux_power"])
 def test_a_command_says_something_before_it_loads_what_is_heavy(words: str, finished_run: Path, tmp_path: Path) -> None:
+    loading = tmp_path / "loading"
     for module in ("matplotlib", "numpy", "xarray"):
-        (tmp_path / f"{module}.py").write_text("import time\ntime.sleep(120)\n")
+        (tmp_path / f"{module}.py").write_text(f"import time\nopen({str(loading)!r}, 'w').close()\ntime.sleep(600)\n")
     name, *options = words.split()
     line = [sys.executable, "-m", "sidestream", name, str(finished_run), *options]
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        line, stdin=theirs, stdout=theirs, stderr=theirs, env=os.environ | {"PYTHONPATH": str(tmp_path)}
-    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "TERM": "xterm"}
+    process = subprocess.Popen(line, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     try:
         os.close(theirs)
         said, _, _ = select.select([ours], [], [], 60.0)
 
         assert said and os.read(ours, 1), "nothing on the terminal while it loads"
-        assert process.poll() is None, "it did not come to load them"
+        until(lambda: loading.exists() or process.poll() is not None)
+        assert loading.exists(), "it did not come to load them"
     finally:
         process.kill()
         process.wait()

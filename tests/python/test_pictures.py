@@ -25,6 +25,7 @@ from sidestream.pictures.movie import make_movie
 from sidestream.pictures.viewing import ViewServer
 from sidestream.pictures.wall import Wall, WallServer, size_of
 from sidestream.runs.run import Run
+from waiting import until
 
 STEPS = [10, 20, 130]
 
@@ -225,9 +226,11 @@ class Screen(threading.Thread):
 def test_all_screens_show_a_step_once_the_slowest_has_loaded_it(pictures: Pictures) -> None:
     server = WallServer(pictures, 3, 2, 20, lambda _: None)
     time.sleep(1.5)  # pictures of a run that has ended have not waited for the wall
+    began = time.time()
     with server.serving(0) as address:
         screens = [Screen(address, c, r, 0.2 * (c == 2) * (r == 1)) for c in range(3) for r in range(2)]
         server.play(once=True)
+    took_s = time.time() - began
 
     for step in STEPS:
         loaded = [at for s in screens for at, what in s.loaded if what == step]
@@ -237,9 +240,9 @@ def test_all_screens_show_a_step_once_the_slowest_has_loaded_it(pictures: Pictur
     report = server.report()
     assert [entry["step"] for entry in report["steps"]] == STEPS
     assert report["frames"] == 3 and report["skipped"] == 0 and report["bezel"] == 20
-    assert 0.5 < report["frame_rate"] < 5.0  # the slowest takes 0.2 s a step
+    assert 2 / took_s < report["frame_rate"] < 5.0  # the slowest takes 0.2 s a step
     assert report["delay_s"]["largest"] >= report["display_s"]["median"] > 0.0
-    assert report["display_s"]["largest"] < 1.5
+    assert report["display_s"]["largest"] < took_s
 
 
 def test_a_run_that_goes_on_is_shown_at_its_newest_step(folder: Path, pictures: Pictures) -> None:
@@ -247,9 +250,7 @@ def test_a_run_that_goes_on_is_shown_at_its_newest_step(folder: Path, pictures: 
     with held(folder), server.serving(0) as address:
         screen = Screen(address, 0, 0)
         threading.Thread(target=server.play, args=(False,), daemon=True).start()
-        limit = time.monotonic() + 20
-        while not screen.shown and time.monotonic() < limit:
-            time.sleep(0.05)
+        until(lambda: screen.shown)
         screen.join(0.5)  # which goes on waiting for another
 
     assert [step for _, step in screen.shown] == [130]
@@ -258,8 +259,9 @@ def test_a_run_that_goes_on_is_shown_at_its_newest_step(folder: Path, pictures: 
 
 def test_a_wall_waits_for_all_its_screens_and_goes_on_without_one_that_is_gone(pictures: Pictures) -> None:
     told: list[str] = []
+    now_s = 0.0
     server = WallServer(pictures, 2, 1, 0, told.append)
-    server.wall.patience_s = 0.5
+    server.wall.clock = lambda: now_s
     with server.serving(0) as address:
         alone = Screen(address, 0, 0)
         play = threading.Thread(target=server.play, args=(True,), daemon=True)
@@ -267,7 +269,10 @@ def test_a_wall_waits_for_all_its_screens_and_goes_on_without_one_that_is_gone(p
         time.sleep(0.4)
         assert not alone.loaded, "a screen was not there yet"
         asked(address, "/next?column=1&row=0&loaded=-1&shown=-1")
-        play.join(20)
+        until(lambda: server.wall.loaded[0, 0] == STEPS[0])
+        assert not alone.shown, "a screen has not loaded it yet"
+        now_s = 2 * server.wall.patience_s
+        play.join(60)
 
     assert [step for _, step in alone.shown] == STEPS
     assert any("no answer from the screens 1/0" in line for line in told)

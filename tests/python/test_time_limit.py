@@ -9,10 +9,15 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
 LIMIT = "= 900,"  # of tests, in conftest.py
-HANGING = """import subprocess
+HANGING = """import signal, subprocess
+
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # until there is something to take along
 
 def test_waits_for_what_never_ends():
-    with subprocess.Popen(["sh", "-c", "echo $$ > {pid}; exec sleep 1000"]) as sleeping:
+    line = ["sh", "-c", "echo $$ | tee {pid}; exec sleep 1000"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as sleeping:
+        sleeping.stdout.readline()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
         sleeping.wait()
 """
 DEAF = """import subprocess
