@@ -1,5 +1,6 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,6 +13,7 @@
 
 #include "bindings.hpp"
 #include "sidestream/core/error.hpp"
+#include "sidestream/io/common_units.hpp"
 #include "sidestream/io/file_choice.hpp"
 #include "sidestream/io/format.hpp"
 #include "sidestream/io/quantity_names.hpp"
@@ -135,6 +137,9 @@ void bind_io(nb::module_& module) {
   module.def("describe_file", &describe_file, nb::arg("path"), "What a file of any format holds, as JSON.");
   module.def("format_of_file", &format_of_file, nb::arg("path"),
              "The name of a file's format; empty when none recognises it.");
+  module.def("canonical_unit", &io::canonical_unit, nb::arg("unit"), "A unit in the spelling of ours.");
+  module.def("unit_powers", &io::unit_powers, nb::arg("unit"),
+             "The names in a unit, as ours are spelled, and their powers; None where a part is not known.");
   module.def("quantity_of", &io::quantity_of, nb::arg("name"), "The quantity that files know by a name.");
   module.def("file_formats", &file_formats, "The names of all formats.");
   module.def("methods_of_format", &methods_of_format, nb::arg("name"),

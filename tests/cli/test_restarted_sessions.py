@@ -1,4 +1,4 @@
-"""Sessions that go on: from a checkpoint that does not fit them, with numbers of their own, and from large meshes."""
+"""Sessions that go on, and what files keep of them: meshes, numbers of their own, and units."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import sidestream
+from calls import command
+from tiers import slow
 
 CHECKPOINT = '[output]\ncheckpoint = { format = "raw", every = 1 }\n'
 WHOLE, FINE = np.s_[0:8, 0:8, 0:8], np.s_[4:12, 4:12, 4:12]
@@ -141,3 +143,103 @@ def test_a_number_that_the_program_has_said_is_there_after_a_restart(tmp_path: P
     seen = sidestream.Run(tmp_path / "run")
     assert seen.steps("seen") == [0, 1, 2]
     assert [float(seen.result("seen", step)["viscosity"]) for step in (1, 2)] == [0.1, 0.2]
+
+
+UNITS = {
+    "ours": ("Msun/Mpc^3", "km/s", 1.0),
+    "other spellings": ("M_sun Mpc^-3", "km s^-1", 1.0),
+    "metres": ("Msun/Mpc**3", "m/s", 1e-3),
+    "centimetres": ("Msun Mpc-3", "cm s^-1", 1e-5),
+}
+NUMBERS_OF_FIELDS = """
+import sidestream
+
+FIELDS = ["gas_density", "velocity_x", "temperature"]
+
+@sidestream.analysis(fields=FIELDS)
+def numbers(snapshot):
+    return {name: snapshot.max(*(block.cells for _, (block,) in snapshot.each_block(name))) for name in FIELDS}
+"""
+
+
+@pytest.mark.parametrize("form", ["sidestream", "raw", *slow("flash", "flash-netcdf", "nyx", "enzo")])
+@pytest.mark.parametrize("spelling", UNITS)
+def test_plot_files_of_a_session_that_expands_have_the_numbers_of_the_run(
+    spelling: str, form: str, tmp_path: Path
+) -> None:
+    """In km/s where the file converts units, else in that of the program."""
+    density_unit, velocity_unit, km_per_s = UNITS[spelling]
+    (tmp_path / "tasks.py").write_text(NUMBERS_OF_FIELDS)
+    task = '[task.seen]\nanalysis = "python"\nfile = "tasks.py"\nfunction = "numbers"\nevery = 1\n'
+    output = f'[output]\nplotfile = {{ format = "{form}", every = 1, precision = "double" }}\n'
+    rng = np.random.default_rng(5)
+    with opened(tmp_path, task + output) as run:
+        run.mesh((8, 8, 8), lengths=(20.0, 20.0, 20.0), unit="Mpc")
+        run.scale_factor(0.5)
+        for name, unit in (("gas_density", density_unit), ("velocity_x", velocity_unit), ("temperature", "kelvin")):
+            run.field(name, rng.uniform(100.0, 200.0, (8, 8, 8)), unit=unit)
+        run.begin()
+        run.step(1, 1.0)
+    own = sidestream.Run(tmp_path / "run").result("seen", 1)
+    (file,) = (tmp_path / "run").glob("RD00001" if form == "enzo" else "*plt*0001*")
+    (tmp_path / "only.toml").write_text(task)
+
+    done = command(tmp_path, "analyze", file, "--config", "only.toml", "--out", "again")
+
+    assert done.returncode == 0, done.stderr
+    found = sidestream.Run(tmp_path / "again").result("seen", 1)
+    is_converted = sidestream.open(file).length_unit == "cm"
+    factors = {"gas_density": 1.0, "velocity_x": km_per_s if is_converted else 1.0, "temperature": 1.0}
+    for name, factor in factors.items():
+        assert float(found[name]) == pytest.approx(factor * float(own[name]), rel=1e-12), name
+
+
+def test_units_of_results_are_in_the_spelling_of_ours(tmp_path: Path) -> None:
+    halos = '[task.halos]\nanalysis = "halos"\nfield = "gas_density"\nfinder = "iso-density"\nevery = 1\n'
+    array = np.random.default_rng(2).lognormal(0.0, 2.0, (8, 8, 8))
+    told = []
+    for density, length in (("Msun kpc^-3", "kpc"), ("M_sun/kpc**3", "kiloparsec"), ("Msun/kpc^3", "kpc")):
+        folder = tmp_path / str(len(told))
+        folder.mkdir()
+        with opened(folder, halos) as run:
+            run.mesh((8, 8, 8), lengths=(20.0, 20.0, 20.0), unit=length)
+            run.field("gas_density", array, unit=density)
+            run.begin()
+            run.step(1, 1.0)
+        found = sidestream.Run(folder / "run").result("halos", 1)
+        told.append({name: column.attrs.get("units") for name, column in found.variables.items()})
+    assert told[0] == told[1] == told[2]
+    assert told[0]["mass"] == "Msun" and told[0]["peak"] == "Msun/kpc^3"
+
+
+def test_a_universe_with_lengths_in_cm_is_refused_before_the_run_begins(tmp_path: Path) -> None:
+    with opened(tmp_path) as run:
+        run.mesh((8, 8, 8), unit="centimeter")
+        run.field("height", np.ones((8, 8, 8)))
+        run.scale_factor(0.5)
+        with pytest.raises(sidestream.Error, match="a universe that expands has its lengths in cm"):
+            run.begin()
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_restart_refuses_other_units_of_length_and_types_that_lack_its_numbers(tmp_path: Path) -> None:
+    def begun(cells: np.ndarray, unit: str) -> tuple[int, float]:
+        with opened(tmp_path) as run:
+            run.mesh(cells.shape, lengths=(20.0, 20.0, 20.0), unit=unit)
+            run.field("height", cells)
+            moment = run.begin()
+            if moment == (0, 0.0):
+                run.step(1, 1.0)
+        return moment
+
+    heights = np.full((4, 4, 4), 256.75)
+    assert begun(heights, "kpc") == (0, 0.0)
+    with pytest.raises(sidestream.Error, match="lengths are in Mpc, and in kpc in the checkpoint"):
+        begun(heights, "Mpc")
+    for kind in ("uint8", "int32"):
+        with pytest.raises(sidestream.Error) as refused:
+            begun(np.zeros((4, 4, 4), kind), "kpc")
+        assert refused.value.hint == "give an array of the type that it had then"
+    restored = np.zeros((4, 4, 4))
+    assert begun(restored, "kiloparsec") == (1, 1.0)
+    assert (restored == heights).all()

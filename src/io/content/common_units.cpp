@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "io/content/file_content.hpp"
@@ -68,6 +69,85 @@ void add_species(const Original& file, const mesh::Species& species, mesh::Snaps
   }));
 }
 
+// A kind of quantity, which is a product of densities, velocities and so on, by its unit in cgs and in ours.
+struct Kind {
+  const char *cgs, *ours;
+  int densities, velocities, masses, lengths, temperatures;
+
+  // Of g, cm, s and K.
+  std::array<int, 4> powers() const {
+    return {densities + masses, velocities + lengths - 3 * densities, -velocities, temperatures};
+  }
+};
+constexpr std::array kinds{
+    Kind{"g/cm^3", "Msun/Mpc^3", 1, 0, 0, 0, 0},
+    Kind{"cm/s", "km/s", 0, 1, 0, 0, 0},
+    Kind{"(cm/s)^2", "(km/s)^2", 0, 2, 0, 0, 0},
+    Kind{"cm^2/s^2", "(km/s)^2", 0, 2, 0, 0, 0},
+    Kind{"erg/g", "(km/s)^2", 0, 2, 0, 0, 0},
+    Kind{"g/cm^3 cm/s", "Msun/Mpc^3 km/s", 1, 1, 0, 0, 0},
+    Kind{"g/cm^2/s", "Msun/Mpc^3 km/s", 1, 1, 0, 0, 0},
+    Kind{"g/cm^3 (cm/s)^2", "Msun/Mpc^3 (km/s)^2", 1, 2, 0, 0, 0},
+    Kind{"erg/cm^3", "Msun/Mpc^3 (km/s)^2", 1, 2, 0, 0, 0},
+    Kind{"g", "Msun", 0, 0, 1, 0, 0},
+    Kind{"cm", "Mpc", 0, 0, 0, 1, 0},
+    Kind{"K", "K", 0, 0, 0, 0, 1},
+};
+
+// Of a number in comoving cgs, where velocities are v/a and temperatures T/a^2, to our unit.
+double ours_of_comoving_cgs(const Kind& kind, double a) {
+  const double density = core::pow(cm_per_mpc, 3) / grams_per_msun;
+  return core::pow(density, kind.densities) * core::pow(a / cm_per_km, kind.velocities) *
+         core::pow(1.0 / grams_per_msun, kind.masses) * core::pow(1.0 / cm_per_mpc, kind.lengths) *
+         core::pow(a * a, kind.temperatures);
+}
+
+struct KnownUnit {
+  const Kind* kind;
+  double cgs;  // a unit of it in cgs
+};
+
+// Which of g, cm, s and K a name stands for, and how many of it.
+std::optional<std::pair<std::size_t, double>> in_cgs(const std::string& name) {
+  struct Size {
+    const char* name;
+    std::size_t of;
+    double cgs;
+  };
+  static constexpr std::array sizes{Size{"Msun", 0, grams_per_msun},
+                                    Size{"kg", 0, 1e3},
+                                    Size{"g", 0, 1.0},
+                                    Size{"Mpc", 1, cm_per_mpc},
+                                    Size{"kpc", 1, 1e-3 * cm_per_mpc},
+                                    Size{"pc", 1, 1e-6 * cm_per_mpc},
+                                    Size{"km", 1, cm_per_km},
+                                    Size{"m", 1, 1e2},
+                                    Size{"cm", 1, 1.0},
+                                    Size{"s", 2, 1.0},
+                                    Size{"K", 3, 1.0}};
+  const auto found = std::ranges::find_if(sizes, [&](const Size& size) { return name == size.name; });
+  return found != sizes.end() ? std::optional(std::pair(found->of, found->cgs)) : std::nullopt;
+}
+
+std::optional<KnownUnit> known_unit(const std::string& unit) {
+  for (const Kind& kind : kinds) {
+    if (unit == kind.cgs) return KnownUnit{&kind, 1.0};
+    if (unit == kind.ours) return KnownUnit{&kind, 1.0 / ours_of_comoving_cgs(kind, 1.0)};
+  }
+  const auto names = unit_powers(unit);
+  if (!names) return std::nullopt;
+  std::array<int, 4> powers{};
+  double cgs = 1.0;
+  for (const auto& [name, power] : *names) {
+    const auto of = in_cgs(name);
+    if (!of) return std::nullopt;
+    powers[of->first] += power;
+    cgs *= core::pow(of->second, power);
+  }
+  const auto kind = std::ranges::find_if(kinds, [&](const Kind& one) { return one.powers() == powers; });
+  return kind != kinds.end() ? std::optional(KnownUnit{&*kind, cgs}) : std::nullopt;
+}
+
 }  // namespace
 
 bool is_comoving_in_cm(const mesh::Snapshot& file) {
@@ -75,30 +155,16 @@ bool is_comoving_in_cm(const mesh::Snapshot& file) {
 }
 
 CommonUnit common_unit(const mesh::Snapshot& file, const std::string& unit) {
-  struct Row {
-    const char *from, *to;
-    int densities, velocities, masses, lengths, temperatures;
-  };
-  static constexpr std::array rows{
-      Row{"g/cm^3", "Msun/Mpc^3", 1, 0, 0, 0, 0},
-      Row{"cm/s", "km/s", 0, 1, 0, 0, 0},
-      Row{"(cm/s)^2", "(km/s)^2", 0, 2, 0, 0, 0},
-      Row{"cm^2/s^2", "(km/s)^2", 0, 2, 0, 0, 0},
-      Row{"erg/g", "(km/s)^2", 0, 2, 0, 0, 0},
-      Row{"g/cm^3 cm/s", "Msun/Mpc^3 km/s", 1, 1, 0, 0, 0},
-      Row{"g/cm^2/s", "Msun/Mpc^3 km/s", 1, 1, 0, 0, 0},
-      Row{"g/cm^3 (cm/s)^2", "Msun/Mpc^3 (km/s)^2", 1, 2, 0, 0, 0},
-      Row{"erg/cm^3", "Msun/Mpc^3 (km/s)^2", 1, 2, 0, 0, 0},
-      Row{"g", "Msun", 0, 0, 1, 0, 0},
-      Row{"cm", "Mpc", 0, 0, 0, 1, 0},
-      Row{"K", "K", 0, 0, 0, 0, 1},
-  };
-  const auto row = std::ranges::find_if(rows, [&](const Row& candidate) { return unit == candidate.from; });
-  if (!is_comoving_in_cm(file) || row == rows.end()) return {unit, 1.0};
-  const double a = scale_factor(file), density = core::pow(cm_per_mpc, 3) / grams_per_msun;
-  return {row->to, core::pow(density, row->densities) * core::pow(a / cm_per_km, row->velocities) *
-                       core::pow(1.0 / grams_per_msun, row->masses) * core::pow(1.0 / cm_per_mpc, row->lengths) *
-                       core::pow(a * a, row->temperatures)};
+  const auto found = is_comoving_in_cm(file) ? known_unit(unit) : std::nullopt;
+  if (!found || (unit != found->kind->cgs && canonical_unit(unit) == found->kind->ours)) return {unit, 1.0};
+  return {found->kind->ours, found->cgs * ours_of_comoving_cgs(*found->kind, scale_factor(file))};
+}
+
+CommonUnit comoving_cgs(const std::string& unit, double a) {
+  const auto found = known_unit(unit);
+  if (!found) return {unit, 1.0};
+  return {found->kind->cgs,
+          found->cgs / core::pow(a, found->kind->velocities) / core::pow(a * a, found->kind->temperatures)};
 }
 
 mesh::Snapshot frame_in_common_units(const mesh::Snapshot& file) {

@@ -128,6 +128,7 @@ class HostRun::Impl {
     if (io::impossible_number({.time = time}))
       throw core::Error(fmt::format("step {} is at the time {}", step, time), options.name,
                         "look for what made the time no number, or one beyond 1e100");
+    state->require_known_convention();
     constexpr std::int64_t most_steps = 1'000'000'000'000'000;
     if (step < 0 || step > most_steps)
       throw core::Error(fmt::format("the step is {}", step), options.name,

@@ -6,12 +6,15 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "sidestream/core/error.hpp"
 #include "sidestream/core/for_each.hpp"
+#include "sidestream/io/common_units.hpp"
 #include "sidestream/io/quantity_names.hpp"
 #include "sidestream/io/snapshot_file.hpp"
 #include "sidestream/redistribute/migration.hpp"
@@ -38,6 +41,18 @@ std::vector<Saying> sayings_of(const HostMesh& mesh) {
           {"the size of the domain", fmt::format("{} x {} x {}", x, y, z)},
           {"which axes are periodic", fmt::format("{} {} {}", periodic[0], periodic[1], periodic[2])},
           {"the unit of length", "\"" + mesh.length_unit + "\""}};
+}
+
+// Of a number in a checkpoint, which has to be whole, and within the type, for whole types.
+template <typename T>
+T taken_as(double value, const HostField& field) {
+  if constexpr (std::is_integral_v<T>) {
+    constexpr double beyond = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+    if (!(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < beyond && std::trunc(value) == value))
+      throw core::Error(fmt::format("the checkpoint has the number {}, which no {} is", value, to_string(field.type)),
+                        "field `" + field.quantity.name + "`", "give an array of the type that it had then");
+  }
+  return static_cast<T>(value);
 }
 
 // Files are read in the words of analyses.
@@ -86,6 +101,7 @@ void HostState::set_mesh(const HostMesh& mesh) {
   require_alike(compute_, {digest_of(said)}, [&] { return said; });
   HostLevels levels = levels_of(compute_, mesh);
   mesh_ = mesh;
+  mesh_.length_unit = io::canonical_unit(mesh.length_unit);
   levels_ = std::move(levels);
   fields_.clear();
   places_.clear();
@@ -96,6 +112,7 @@ void HostState::set_field(HostField field) {
   const std::string& name = field.quantity.name;
   const std::string where = fmt::format("field `{}`", name);
   require_name(name, "a field", "temperature");
+  field.quantity.unit = io::canonical_unit(field.quantity.unit);
   require_unit(field.quantity.unit, where);
   if (std::ranges::find(names_of_axes, name) != names_of_axes.end())
     throw core::Error("a field has the name of an axis", where, "choose another name, such as `" + name + "_velocity`");
@@ -126,7 +143,8 @@ void HostState::set_field(HostField field) {
 void HostState::set_species(HostSpecies species) {
   const std::string where = fmt::format("species `{}`", species.name);
   require_name(species.name, "a kind of particles", "dark_matter");
-  for (const HostSpecies::Attribute& attribute : species.attributes) {
+  for (HostSpecies::Attribute& attribute : species.attributes) {
+    attribute.unit = io::canonical_unit(attribute.unit);
     require_name(attribute.name, "an attribute of `" + species.name + "`", "velocity_x");
     require_unit(attribute.unit, "attribute `" + attribute.name + "`");
     const auto alike = std::ranges::count(species.attributes, attribute.name, &HostSpecies::Attribute::name);
@@ -155,6 +173,8 @@ void HostState::set_number(const std::string& name, double value) {
   if (std::ranges::find(names_in_results, name) != names_in_results.end())
     throw core::Error("a number has the name of what results have of their own", "`" + name + "`",
                       "choose another one");
+  if (!std::isfinite(value))
+    throw core::Error(fmt::format("the number is {}", value), "`" + name + "`", "look for what made it so");
   mesh::Moment after = moment;
   after.attributes[name] = value;
   if (const auto bad = io::impossible_number(after))
@@ -173,6 +193,14 @@ void HostState::require_fields() const {
     if (!places_.contains(name))
       throw core::Error("the mesh was said anew, and a field was not", fmt::format("field `{}`", name),
                         "say again where each field lies, after the mesh");
+}
+
+void HostState::require_known_convention() const {
+  if (mesh_.length_unit != "cm" || (!moment.scale_factor && !moment.attributes.contains("hubble"))) return;
+  throw core::Error(
+      "a universe that expands has its lengths in cm", "the mesh",
+      "give comoving Mpc or kpc, and proper velocities: files in cm have FLASH's comoving units, in which "
+      "velocities are v/a and temperatures T/a^2");
 }
 
 std::vector<Saying> HostState::sayings() const {
@@ -322,11 +350,13 @@ void HostState::fill(const HostField& field, const std::string& name, const mesh
     const BlockTable table = table_of(field, level);
     mesh::Field<double> cells(table.layout, compute_.rank());
     state.read(name, level, cells);
-    with_type(field.type, [&]<typename T>(T*) {
-      for (int b = 0; b < cells.blocks(); ++b)
-        core::for_each_cell(cells.box(b), [&, from = cells.view(b)](int k, int j, int i) {
-          cell_of<T>(table.blocks[static_cast<std::size_t>(b)], k, j, i) = static_cast<T>(from(k, j, i));
-        });
+    compute_.agree_on([&] {
+      with_type(field.type, [&]<typename T>(T*) {
+        for (int b = 0; b < cells.blocks(); ++b)
+          core::for_each_cell(cells.box(b), [&, from = cells.view(b)](int k, int j, int i) {
+            cell_of<T>(table.blocks[static_cast<std::size_t>(b)], k, j, i) = taken_as<T>(from(k, j, i), field);
+          });
+      });
     });
   }
 }
@@ -352,7 +382,11 @@ void HostState::require_mesh_of(const mesh::Snapshot& state) const {
     if (const auto box = beside(state.levels[level], own.blocks[level])) refuse(*box, level, "the program has not all");
     if (const auto box = beside(own.leaves[level], state.levels[level])) refuse(*box, level, "it has not all");
   }
-  if (state.length_unit != mesh_.length_unit) return;
+  if (const std::string unit = io::canonical_unit(state.length_unit); unit != mesh_.length_unit) {
+    if (unit.empty() || mesh_.length_unit.empty()) return;
+    throw core::Error(fmt::format("lengths are in {}, and in {} in the checkpoint", mesh_.length_unit, unit),
+                      state.source, "say the unit that the program had then");
+  }
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (const double length = mesh_.geometry.length[axis], there = state.geometry.length[axis];
         !(std::abs(length - there) <= 1e-6 * length))

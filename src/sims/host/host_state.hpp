@@ -50,6 +50,8 @@ class HostState {
   std::vector<Saying> sayings() const;
   std::vector<Saying> types() const;
   const Digest& digest() const;
+  /// Throws core::Error where a universe has lengths in cm. Alike on all ranks.
+  void require_known_convention() const;
   /// Throws core::Error where the mesh was said anew and fields were not, since then. Local, and alike on all ranks.
   void require_fields() const;
 

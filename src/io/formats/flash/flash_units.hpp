@@ -27,12 +27,4 @@ struct FlashContent {
 /// readers turn back (so does yt).
 FlashContent in_flash_units(const FileContent& content);
 
-/// The factor from `unit`, a product of powers such as "Msun/Mpc^3 (km/s)^2", to comoving cm, g, s, K/a^2 at the scale
-/// factor `a`; and that unit. Other words than Msun, Mpc, kpc, km, cm, g, s, K leave it as it is.
-struct ConvertedUnit {
-  double factor = 1.0;
-  std::string unit;
-};
-ConvertedUnit flash_unit(const std::string& unit, double a);
-
 }  // namespace sidestream::io
