@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from operator import index
 from os import PathLike, fspath
 from typing import Any
@@ -13,7 +14,7 @@ from ..error import Error
 
 Triple = tuple[int, int, int]
 Problem = tuple[str, str, str]
-MOST, MOST_CELLS = 2**62, 2**30
+MOST, MOST_CELLS = 10**15, 2**30  # as many steps as the library counts
 
 
 def as_text(given: Any, what: str) -> str:
@@ -38,18 +39,26 @@ def as_number(given: Any, what: str) -> float:
     """A real number."""
     try:
         return float(given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise Error(f"`{what}` is {given!r}", hint="give a number") from error
 
 
+def as_finite(given: Any, what: str) -> float:
+    """A real number that files and events can hold."""
+    number = as_number(given, what)
+    if not isfinite(number):
+        raise Error(f"`{what}` is {given!r}", hint="look for what made it no number, and give one that is finite")
+    return number
+
+
 def as_whole(given: Any, what: str) -> int:
-    """A whole number below 2^62."""
+    """A whole number up to 10^15."""
     try:
         number = index(given)
     except TypeError:
         number = MOST + 1
     if abs(number) > MOST:
-        raise Error(f"`{what}` is {given!r}", hint="give a whole number below 2^62")
+        raise Error(f"`{what}` is {given!r}", hint="give a whole number up to 10^15")
     return number
 
 

@@ -23,6 +23,7 @@ from .arguments import (
     Problem,
     Triple,
     as_blocks,
+    as_finite,
     as_flags,
     as_moment,
     as_number,
@@ -36,6 +37,7 @@ from .arguments import (
 from .calls import Method, alone, no_mesh, reason_of, together, wrong_call
 from .communicators import OneProcess, reaches_beyond
 from .memory import TYPES, as_taken, is_writable, memory_of
+from .particles import particles_of
 
 PATIENCE_S = 5.0  # between the first rank that leaves by an exception and the last
 
@@ -292,32 +294,23 @@ class Session:
 
         Args:
             name: of their kind.
-            ids: different from each other over all ranks.
-            positions: along x, y and z, in the unit of `lengths`.
-            attributes: by name, alike on all ranks.
+            ids: whole numbers, different from each other over all ranks.
+            positions: along x, y and z, in the unit of `lengths`: an array of one dimension each, as long as `ids`.
+            attributes: by name, alike on all ranks: such arrays, too.
             units: of attributes.
             mass: of each, when all are alike.
         """
-        where = f"species `{name}`"
-        try:
-            numbers = [np.ascontiguousarray(values, np.float64) for values in positions]
-            numbered = np.ascontiguousarray(ids, np.int64)
-            others = {key: np.ascontiguousarray(values, np.float64) for key, values in (attributes or {}).items()}
-        except (TypeError, ValueError) as error:
-            raise Error("particles that are no numbers", where=where, hint="give arrays of NumPy") from error
-        if len(numbers) != 3 or any(values.shape != numbered.shape for values in (*numbers, *others.values())):
-            raise Error(
-                "ids, positions and attributes are not as many",
-                where=where,
-                hint="give three positions, along x, y and z, and as many of each as there are ids",
-            )
+        numbered, numbers, others = particles_of(f"species `{name}`", ids, positions, attributes)
         with translated_errors():
             self._present.set_particles(
                 name=as_text(name, "name"),
                 count=len(numbered),
                 ids=numbered.ctypes.data,
                 positions=tuple(values.ctypes.data for values in numbers),
-                attributes=[(key, (units or {}).get(key, ""), values.ctypes.data) for key, values in others.items()],
+                attributes=[
+                    (key, as_text((units or {}).get(key, ""), "units"), values.ctypes.data)
+                    for key, values in others.items()
+                ],
                 mass=as_number(mass, "mass"),
             )
         self._arrays[f"particles {name}"] = (numbered, numbers, others)
@@ -332,7 +325,7 @@ class Session:
     def number(self, name: str, value: float) -> None:
         """A number that tasks and files may use, alike on all ranks. Local."""
         with translated_errors():
-            self._present.set_number(as_text(name, "name"), as_number(value, name))
+            self._present.set_number(as_text(name, "name"), as_finite(value, name))
 
     @alone
     def scale_factor(self, value: float) -> None:
