@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 from .error import Error
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KG_PER_MSUN = 1.98841586e30
+# What the libraries raise beside their own of texts that are no units: `g/`, `g(`, `1/0`.
+_OF_PARSERS = (ArithmeticError, AssertionError, AttributeError, TokenError, TypeError, ValueError)
 _HUBBLE = re.compile(r"(?<![A-Za-z])h(?![A-Za-z])")
 
 
@@ -41,7 +44,7 @@ def to_unyt(data: xr.DataArray | xr.Dataset, hubble: float | None = None) -> Any
     def array(values: Any, text: str) -> Any:
         return unyt.unyt_array(values, text)
 
-    return _converted(data, hubble, array, (unyt.exceptions.UnitParseError, AttributeError, TypeError), "unyt")
+    return _converted(data, hubble, array, (unyt.exceptions.UnitParseError, *_OF_PARSERS), "unyt")
 
 
 def to_pint(data: xr.DataArray | xr.Dataset, hubble: float | None = None) -> Any:
@@ -65,7 +68,7 @@ def to_pint(data: xr.DataArray | xr.Dataset, hubble: float | None = None) -> Any
             return registry.Quantity(values, text)
         return registry.Quantity(values, "dimensionless") * registry.parse_expression(text)
 
-    return _converted(data, hubble, quantity, (pint.errors.PintError, AttributeError, TypeError), "pint")
+    return _converted(data, hubble, quantity, (pint.errors.PintError, *_OF_PARSERS), "pint")
 
 
 def _converted(
@@ -96,12 +99,17 @@ def _converted(
     }
 
 
+def needs_h(unit: str) -> bool:
+    """Whether a unit has h in it, as `Mpc/h` does."""
+    return _HUBBLE.search(unit) is not None
+
+
 def _text(unit: str, hubble: Any, library: str) -> str:
     """A unit in the words of libraries, with h as its number."""
     text = unit.replace("^", "**").replace(" ", "*")
     if text in ("", "1"):
         return "dimensionless"
-    if not _HUBBLE.search(text):
+    if not needs_h(text):
         return text
     if hubble is None:
         hint = f"give it: to_{library}(data, 0.6766)"

@@ -130,6 +130,9 @@ def test_units_convert_in_pint_as_in_unyt(finished_run: Path) -> None:
     ]
     with pytest.raises(sidestream.Error, match="pint does not know the unit `bananas`"):
         sidestream.to_pint(xr.DataArray([1.0], attrs={"units": "bananas"}))
+    for half in ("-", "/", "g/", "()", "*", "g(", "1/0", "nan"):
+        with pytest.raises(sidestream.Error, match="pint does not know the unit"):
+            sidestream.to_pint(xr.DataArray([1.0], attrs={"units": half}))
     with pytest.raises(sidestream.Error, match="needs h"):
         sidestream.to_pint(xr.DataArray([1.0], attrs={"units": "Mpc/h"}))
 

@@ -18,12 +18,14 @@ SPELLINGS = {  # of lengths and densities: ours, and another
 }
 
 
-def written(path: Path, length: str, density: str) -> sidestream.SnapshotFile:
-    """A universe in a plot file, with a peak."""
+def written(path: Path, length: str, density: str, lump: str = "", hubble: float = 0.7) -> sidestream.SnapshotFile:
+    """A universe in a plot file, with a peak; with a field `lump` where it has a unit, without h where that is 0."""
     values = np.ones((CELLS,) * 3)
     values[2, 3, 4:6] = 1e4
     arrays, units = {"gas_density": values, "velocity_x": values}, {"gas_density": density, "velocity_x": "cm s^-1"}
-    about = {"hubble": 0.7, "omega_m": 0.3, "omega_lambda": 0.7}
+    if lump:
+        arrays, units = arrays | {"lump": values}, units | {"lump": lump}
+    about = {"hubble": hubble, "omega_m": 0.3, "omega_lambda": 0.7} if hubble else {}
     extension().write_arrays(str(path), "raw", arrays, units, (2.0,) * 3, length, 3, 0.25, about, CELLS)
     opened = sidestream.open(path)
     assert isinstance(opened, sidestream.SnapshotFile)
@@ -63,6 +65,18 @@ def test_yt_has_the_same_mass(files: list[sidestream.SnapshotFile]) -> None:
 
     assert mass[0] == pytest.approx(mass[1], rel=1e-12, abs=0.0)
     assert speed[0] == pytest.approx(speed[1], rel=1e-12, abs=0.0)
+
+
+@pytest.mark.parametrize("length", ["Mpc", ""])
+def test_yt_has_the_h_of_the_file_in_units_and_none_of_its_own(length: str, tmp_path: Path) -> None:
+    pytest.importorskip("yt").set_log_level("error")
+    told = written(tmp_path / "told.raw", length, "Msun/Mpc^3", "Msun/h")
+    untold = written(tmp_path / "untold.raw", length, "Msun/Mpc^3", "Msun/h", hubble=0.0)
+
+    assert float(told.to_yt().all_data()["stream", "lump"].min().to("Msun")) == pytest.approx(1.0 / 0.7, rel=1e-12)
+    with pytest.raises(sidestream.Error, match=r"the unit `Msun/h` needs h(.*\n)+hint: .*other `fields`"):
+        untold.to_yt()
+    assert ("stream", "lump") not in untold.to_yt(["gas_density"]).field_list
 
 
 def test_masses_of_particles_are_known_in_other_spellings(tmp_path: Path) -> None:

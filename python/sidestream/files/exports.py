@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..error import Error
+from ..units import needs_h
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -119,7 +120,7 @@ def to_yt(snapshot: _Snapshot, fields: Sequence[str] | None, species: Sequence[s
         "periodicity": snapshot.periodic,
         "dataset_name": snapshot.path.name,
     }
-    units = {own: _unit_in_yt(snapshot.units[own], own_unit, is_comoving) for own in named.values()}
+    units = {own: _known_unit(snapshot, snapshot.units[own], is_comoving) for own in named.values()}
 
     def cells(own: str, level: int, part: Cells) -> NDArray[np.float64]:
         values = snapshot._covering(own, level, part).T  # yt has x first
@@ -140,6 +141,8 @@ def to_yt(snapshot: _Snapshot, fields: Sequence[str] | None, species: Sequence[s
         dataset = yt.load_amr_grids(grids, snapshot.cells(), refine_by=2, **about)
     if is_comoving:
         _set_cosmology(dataset, snapshot)
+    if "hubble" in snapshot.attrs:  # what `h` in units is, which yt takes for 1 where lengths have no unit
+        dataset.unit_registry.modify("h", float(snapshot.attrs["hubble"]))
     return dataset
 
 
@@ -158,7 +161,7 @@ def _particle_columns(
         found[one] = {}
         for own, column in table.data_vars.items():
             name = _YT_COLUMNS.get(str(own), f"particle_{own}")
-            unit, power = _unit_in_yt(str(column.attrs.get("units", "")), snapshot.length_unit, is_comoving)
+            unit, power = _known_unit(snapshot, str(column.attrs.get("units", "")), is_comoving)
             values = column.values if power == 0 else column.values * scale_factor**power
             own_unit = {"x": "code_length", "y": "code_length", "z": "code_length"}.get(str(own), unit)
             found[one][name] = (values, "code_mass" if name == "particle_mass" and not unit else own_unit)
@@ -283,6 +286,14 @@ def _length_in_yt(snapshot: _Snapshot) -> str:
         hint = "write the file with lengths in a unit such as Mpc, kpc, AU or cm, or with none"
         raise Error(f"yt does not know `{unit}`, the unit of its lengths", snapshot.path, hint)
     return unit
+
+
+def _known_unit(snapshot: _Snapshot, unit: str, is_comoving: bool) -> tuple[str, int]:
+    """The same as `_unit_in_yt`; an error where the unit has an h that the file does not tell."""
+    if needs_h(unit) and "hubble" not in snapshot.attrs:
+        hint = "leave out what is in it: name other `fields`, and other `species` or none"
+        raise Error(f"the unit `{unit}` needs h, which the file does not tell", snapshot.path, hint)
+    return _unit_in_yt(unit, snapshot.length_unit, is_comoving)
 
 
 def _unit_in_yt(unit: str, length: str, is_comoving: bool) -> tuple[str, int]:
