@@ -98,6 +98,27 @@ def test_pictures_that_are_there_are_named_when_the_next_cannot_be_written(
     assert capsys.readouterr().out.split() == list(map(str, saved))
 
 
+@pytest.mark.parametrize("during", ["sidestream.figures.picture.png_of", "pathlib.Path.write_bytes", "os.replace"])
+def test_an_interrupt_leaves_nothing_of_a_picture_that_is_not_whole(
+    during: str, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = sidestream.open(finished_run)
+    (path,) = save_pictures(run, tmp_path, "phase")
+    before = {one: one.read_bytes() for one in tmp_path.iterdir()}
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(during, interrupted)
+    for folder in (tmp_path, tmp_path / "new"):
+        with pytest.raises(KeyboardInterrupt):
+            save_pictures(run, folder, "phase")
+
+    assert path in before
+    assert {one: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == before
+    assert not list((tmp_path / "new").iterdir())
+
+
 def test_every_axis_of_every_picture_has_a_label_or_a_title(drawn: list[Picture]) -> None:
     for picture in drawn:
         for axes in picture.figure.axes:

@@ -9,7 +9,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,23 +71,25 @@ def numbers_of(figure: Figure) -> list[Numbers]:
     return [numbers for index, axes in enumerate(panels) for numbers in _of_panel(axes, index, len(panels))]
 
 
-def write_csv(path: Path, numbers: Sequence[Numbers], columns: Mapping[str, Sequence[Any]]) -> None:
+def as_csv(numbers: Sequence[Numbers], columns: Mapping[str, Sequence[Any]]) -> bytes:
     """One table: the columns, where there are such, or else all numbers below each other."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        if columns:
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
-        else:
-            writer.writerow(HEAD)
-            writer.writerows(row for one in numbers for row in one.rows())
+    text = StringIO(newline="")
+    writer = csv.writer(text)
+    if columns:
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    else:
+        writer.writerow(HEAD)
+        writer.writerows(row for one in numbers for row in one.rows())
+    return text.getvalue().encode()
 
 
-def write_netcdf(path: Path, numbers: Sequence[Numbers], columns: Mapping[str, Sequence[Any]], title: str) -> None:
+def as_netcdf(numbers: Sequence[Numbers], columns: Mapping[str, Sequence[Any]], title: str) -> memoryview:
     """A netCDF-4 file with the same: a variable a series, over its `x`; of an image over `y` and `x`."""
     import h5py
 
-    with h5py.File(path, "w") as file:
+    image = BytesIO()
+    with h5py.File(image, "w") as file:
         file.attrs["title"] = title
         if columns:
             rows = _dimension(file, "row", range(len(next(iter(columns.values())))), "row")
@@ -96,6 +98,7 @@ def write_netcdf(path: Path, numbers: Sequence[Numbers], columns: Mapping[str, S
         used: dict[str, int] = {}
         for one in () if columns else numbers:
             _write(file, one, _unique(_slug(f"{one.panel} {one.series}") or "series", used))
+    return image.getbuffer()
 
 
 def _write(file: h5py.File, one: Numbers, name: str) -> None:

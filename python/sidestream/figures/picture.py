@@ -13,8 +13,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..runs.writing import write_at_once
 from .margins import Margins
-from .numbers import Numbers, numbers_of, write_csv, write_netcdf
+from .numbers import Numbers, as_csv, as_netcdf, numbers_of
 from .paper import AMBER, BLUE, FAINT, GREY, GRID, INK, MUTED, RED, TEAL, VIOLET, look, png_of, svg_of
 
 if TYPE_CHECKING:
@@ -70,20 +71,22 @@ class Picture:
 
     def save_png(self, folder: Path) -> Path:
         """Writes `NAME.png` into the folder, and its numbers beside it; returns the path of the picture."""
+        path, drawn = folder / f"{self.name}.png", png_of(self.figure)  # what takes long comes before all files
         if self.has_numbers:
             self.write_numbers(folder)
-        path = folder / f"{self.name}.png"
-        self.write_png(path)
+        write_at_once(path, drawn)
         return path
 
     def write_png(self, path: Path) -> None:
         """Writes the picture alone, under any name."""
-        path.write_bytes(png_of(self.figure))
+        write_at_once(path, png_of(self.figure))
 
     def write_numbers(self, folder: Path) -> None:
         """Writes what the picture shows, as `NAME.csv` and as `NAME.nc`."""
-        write_csv(folder / f"{self.name}.csv", self.drawn_numbers, self.columns)
-        write_netcdf(folder / f"{self.name}.nc", self.drawn_numbers, self.columns, self.title)
+        table = as_csv(self.drawn_numbers, self.columns)
+        image = as_netcdf(self.drawn_numbers, self.columns, self.title)
+        write_at_once(folder / f"{self.name}.csv", table)
+        write_at_once(folder / f"{self.name}.nc", image)
 
     def data_uri(self) -> str:
         """The picture as a `data:` address for a page of its own."""

@@ -29,12 +29,12 @@ def write_at_once(path: Path, content: bytes | memoryview) -> None:
     """Writes a file under a name that is given to it when it is complete.
 
     Raises:
-        OSError: it cannot be written; nothing of it is left.
+        OSError: it cannot be written; nothing of it is left, as where this is interrupted.
     """
     part = path.with_name(f".{path.name}.tmp")
     try:
         part.write_bytes(content)
         os.replace(part, path)  # noqa: PTH105  (the same word as in the docs of the run folder)
-    except OSError:
+    except BaseException:
         part.unlink(missing_ok=True)
         raise
