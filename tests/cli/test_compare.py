@@ -245,6 +245,7 @@ def test_matrices_that_are_no_covariance_are_refused(case: str, runs: Path) -> N
         (["one", "--data", "flux_power", "--within", "-1"], 2, "less than zero"),
         (["one", "--data", "flux_power.irsic2017", "--within", "0.001", "--task", "forest"], 0, ""),
         (["one", "--data", "flux_power", "--task", "gas"], 1, "task `gas` has no results of `flux`"),
+        (["bare", "--data", "flux_power"], 1, "no task of the run has results of `flux`"),
         (["late", "--data", "flux_power"], 1, "no result of the run can be compared"),
         (["one", "--data", "flux_power", "--out", "none/picture.png"], 1, "the picture cannot be written"),
         (["one", "--data", "flux_power", "--out", "picture.csv"], 2, "would be written over another file"),
@@ -262,6 +263,7 @@ def test_matrices_that_are_no_covariance_are_refused(case: str, runs: Path) -> N
 )
 def test_mistakes_are_refused(words: list[str], code: int, said: str, runs: Path) -> None:
     write_forest(runs / "late", [0.5])
+    write_forest(runs / "bare", [])
     (runs / "words.csv").write_text("z,k_s_km,P_km_s,sigma_total\n4.2,0.01,much,1\n")
     (runs / "short.csv").write_text("z,k_s_km,sigma_total\n4.2,0.01,1\n")
 

@@ -229,9 +229,9 @@ def _results(run: Run, analysis: str, task: str | None) -> list[xr.Dataset]:
     if task is None:
         found = [name for name in run.tasks if run.steps(name) and run.analysis(name) == analysis]
         if len(found) != 1:
-            what = f"{len(found)} tasks" if found else "no task"
+            what = f"{len(found)} tasks of the run have" if found else "no task of the run has"
             hint = f"name one with --task: {', '.join(found)}" if found else f'add a task with analysis = "{analysis}"'
-            raise Error(f"{what} of the run have results of `{analysis}`", run.folder, hint)
+            raise Error(f"{what} results of `{analysis}`", run.folder, hint)
         task = found[0]
     elif run.analysis(task) != analysis or not run.steps(task):
         raise Error(f"task `{task}` has no results of `{analysis}`", run.folder, "name a task that has")
