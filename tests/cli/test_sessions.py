@@ -557,6 +557,7 @@ ODD: dict[str, Any] = {
     "knob": lambda run: run.add_knob("k", 3.0, 0.0, 1.0),
     "step": lambda run: run.begin(1.5, 0.0),
     "negative": lambda run: run.begin(-5, 0.0),
+    "level": lambda run: run.mesh(SHAPE, blocks=[np.s_[:, :, :]], levels=[2**40]),
     "time": lambda run: run.begin(0, float("nan")),
 }
 

@@ -14,7 +14,7 @@ from ..error import Error
 
 Triple = tuple[int, int, int]
 Problem = tuple[str, str, str]
-MOST, MOST_CELLS = 10**15, 2**30  # as many steps as the library counts
+MOST, MOST_CELLS = 10**15, 2**29  # as many steps as the library counts
 
 
 def as_text(given: Any, what: str) -> str:
@@ -146,11 +146,11 @@ def _box_of(block: tuple[slice, ...], level: int, shape: tuple[int, ...]) -> tup
         part = block[axis] if axis < len(block) else slice(None)
         if not isinstance(part, slice) or part.step not in (None, 1):
             raise Error(f"a block is {block!r}", hint="give slices without a step: np.s_[0:32, :, :]")
-        end = cells << level if cells > 1 else cells
+        end = cells << min(level, MOST_CELLS.bit_length()) if cells > 1 else cells
         lo.append(0 if part.start is None else as_whole(part.start, "blocks"))
         hi.append(end if part.stop is None else as_whole(part.stop, "blocks"))
         if not -MOST_CELLS <= lo[-1] <= MOST_CELLS or not -MOST_CELLS <= hi[-1] <= MOST_CELLS:
-            raise Error(f"a block is {block!r}", hint="there may be 2^30 cells along an axis")
+            raise Error(f"a block is {block!r}", hint="there may be 2^29 cells along an axis")
     flat = 3 - len(shape)
     z, y, x = [0] * flat + lo
     z_end, y_end, x_end = [1] * flat + hi
