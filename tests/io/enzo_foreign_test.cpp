@@ -190,6 +190,31 @@ TEST_F(ForeignEnzoTest, ItsTypesOfParticlesAreSpecies) {
   EXPECT_EQ(stars.attribute("mass"), (std::vector<double>{1.0, 3.0}));
 }
 
+// Arrays that cannot be read as numbers tell that they were not.
+TEST_F(ForeignEnzoTest, ArraysOfOtherLengthsAreRefusedBeforeTheyAreRead) {
+  const std::string data = path_ + "/DD0001.cpu0000", good = test::content_of(data);
+  const auto refusal_with = [&](const std::string& dataset, const std::vector<std::int64_t>& shape) {
+    test::overwrite(data, good);
+    {
+      const io::FileHandle file(H5Fopen(data.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), "H5Fopen");
+      const std::string name = "Grid00000002/" + dataset, texts(1000, 'x');
+      if (H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0) H5Ldelete(file, name.c_str(), H5P_DEFAULT);
+      io::put_dataset(file, name, H5T_C_S1, shape, texts.data());
+    }
+    try {
+      open()->verify();
+    } catch (const core::Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+
+  for (const char* name : {"particle_type", "particle_position_x", "particle_position_y", "particle_mass",
+                           "particle_velocity_y", "creation_time", "particle_index"})
+    EXPECT_EQ(refusal_with(name, {1000}), "1000 particles instead of 3") << name;
+  EXPECT_EQ(refusal_with("Density", {10, 10, 10}), "the data are 10 x 10 x 10 cells, not 8 x 8 x 8");
+}
+
 TEST_F(ForeignEnzoTest, AUniverseIsBroughtToOurUnits) {
   replace("/DD0001", "ComovingCoordinates   = 0",
           "ComovingCoordinates = 1\nCosmologyOmegaMatterNow = 0.3\nCosmologyOmegaLambdaNow = 0.7\n"

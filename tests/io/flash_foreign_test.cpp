@@ -314,6 +314,18 @@ TEST_P(ImpossibleFlashTest, NumbersThatCannotBeAreRefusedWithTheirEntry) {
   expect_refused("the domain has no extent", "real runtime parameters");
 }
 
+// Texts in place of numbers tell that they were not read.
+TEST_P(ImpossibleFlashTest, ArraysOfOtherLengthsAreRefusedBeforeAnyIsRead) {
+  const std::string texts(1000, 'x');
+  const std::vector<char> values(texts.begin(), texts.end());
+  put_anew<4>("dens", H5T_C_S1, {1000, 1, 1, 1}, values);
+  expect_refused("the array has 1000 rows, the file 8 blocks", "dens");
+  put_anew<1>("refine level", H5T_C_S1, {1000}, values);
+  expect_refused("the corners of the blocks are not as many as the blocks", "bounding box");
+  put_anew<2>("refine level", H5T_C_S1, {8, 125}, values);
+  expect_refused("the blocks have no list of levels", "refine level");
+}
+
 TEST_P(ImpossibleFlashTest, ANegativeDensityIsRefusedWithItsCell) {
   std::vector<float> cells(8 * ny * nx, 1.0F);
   cells[3] = -0.5F;

@@ -69,6 +69,11 @@ bool is_other_than_dark_matter(std::int64_t type) {
   return species_of_enzo(species_number_of_enzo(type)) != mesh::dark_matter;
 }
 
+std::vector<std::int64_t> types_of(const EnzoGridFile& file, const std::string& dataset, std::int64_t particles) {
+  check_rows(file, dataset, particles);
+  return file.hdf5.integers(dataset);
+}
+
 bool is_dataset(const Hdf5Reader& file, const std::string& name) {
   const QuietHdf5 quiet;
   const ObjectHandle object = open_object(file.file(), name);
@@ -280,27 +285,27 @@ class EnzoOpener {
         const std::string group = enzo_group_name(grid.number);
         const std::string where = file->hdf5.has(group) ? group : "/";
         for (const std::string& name : file->hdf5.names(where))
-          add_dataset(*file, where, name, wants_fields, wants_particles);
+          add_dataset(*file, where, name, wants_fields, wants_particles ? grid.text.particles : 0);
         has_fields = has_fields || wants_fields;
         has_particles = has_particles || wants_particles;
       }
     description_.has_particles = has_particles;
   }
 
+  // `particles`: those of the grid, or none where their datasets are not wanted.
   void add_dataset(const EnzoGridFile& file, const std::string& group, const std::string& name, bool wants_fields,
-                   bool wants_particles) {
+                   std::int64_t particles) {
+    const std::string path = group == "/" ? name : group + "/" + name;
     if (is_particle_dataset(name)) {
-      if (!wants_particles) return;
+      if (particles == 0) return;
       const bool tells_species = name == enzo_particle_name(species_column);
       has_types_ = has_types_ || tells_species || is_enzo_star_attribute(name);
       if (name == "particle_type")
-        has_types_ =
-            has_types_ || std::ranges::any_of(file.hdf5.integers(group + "/" + name), is_other_than_dark_matter);
+        has_types_ = has_types_ || std::ranges::any_of(types_of(file, path, particles), is_other_than_dark_matter);
       else if (!tells_species && !name.starts_with("particle_position_") && name != "particle_index")
         add_real(name);
       return;
     }
-    const std::string path = group == "/" ? name : group + "/" + name;
     if (!wants_fields || !is_dataset(file.hdf5, path)) return;
     if (static_cast<int>(file.hdf5.shape(path).size()) != rank_) return;
     const std::string known = name_of_enzo(name);
@@ -341,7 +346,8 @@ class EnzoOpener {
         const std::string group = enzo_group_name(grid.number);
         const std::string path = file->hdf5.has(group) ? group + "/particle_type" : "particle_type";
         if (!file->hdf5.has(path)) return {};
-        for (const std::int64_t type : file->hdf5.integers(path)) ++counts[species_number_of_enzo(type)];
+        for (const std::int64_t type : types_of(*file, path, grid.text.particles))
+          ++counts[species_number_of_enzo(type)];
       }
     return counts;
   }

@@ -5,8 +5,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include "io/arrays/stored_reals.hpp"
@@ -37,6 +39,14 @@ std::shared_ptr<const EnzoGridFile> EnzoGridFiles::open(const std::string& name)
   return file;
 }
 
+void check_rows(const EnzoGridFile& file, const std::string& dataset, std::int64_t particles) {
+  const std::vector<std::int64_t> shape = file.hdf5.shape(dataset);
+  const std::int64_t rows = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies{});
+  if (rows != particles)
+    throw core::Error(fmt::format("{} particles instead of {}", rows, particles),
+                      fmt::format("{}, `{}`", file.hdf5.path(), dataset), "the file is damaged");
+}
+
 std::shared_ptr<const EnzoGridFile> EnzoFile::open(const EnzoBoxGrid& grid) const {
   if (grid.text.file.empty())
     throw core::Error(fmt::format("grid {} has no file", grid.number), description_.state.source,
@@ -58,43 +68,26 @@ void EnzoFile::check_sum(const std::vector<std::byte>& bytes, const std::vector<
                       "the file is damaged; use an earlier one");
 }
 
-std::vector<double> EnzoFile::read_box(std::size_t field, int level, std::int32_t box) const {
-  const EnzoBoxGrid& grid = grids_[static_cast<std::size_t>(level)][static_cast<std::size_t>(box)];
-  const auto file = open(grid);
-  const EnzoField& as = tables_.fields[field];
-  const std::string dataset = dataset_of(*file, grid, as.dataset);
-  const std::vector<std::int64_t> shape = file->hdf5.shape(dataset);
-  std::vector<double> values;
-  if (is_own_) {
-    const std::vector<std::byte> bytes = file->hdf5.row_bytes(dataset, as.type, 0, shape.empty() ? 0 : shape.front());
-    check_sum(bytes, file->field_checksums,
-              grid.position * static_cast<std::int64_t>(tables_.fields.size()) + static_cast<std::int64_t>(field),
-              *file, dataset);
-    values = doubles_of(bytes, as.type);
-  } else {
-    values = file->hdf5.doubles(dataset);
-  }
-  values =
-      active_cells(std::move(values), shape, grid, level, box, fmt::format("{}, `{}`", file->hdf5.path(), dataset));
-  if (as.factor != 1.0)
-    for (double& value : values) value /= as.factor;
-  return values;
-}
+namespace {
 
-// Without the ghost cells that some files keep.
-std::vector<double> EnzoFile::active_cells(std::vector<double> values, const std::vector<std::int64_t>& shape,
-                                           const EnzoBoxGrid& grid, int level, std::int32_t box,
-                                           const std::string& where) const {
-  const mesh::Int3 n = description_.state.levels[static_cast<std::size_t>(level)].box(box).extent();
-  std::array<std::int64_t, 3> in_file{1, 1, 1};
+using Extent = std::array<std::int64_t, 3>;  // x first
+
+// Of a field in a file: the `n` cells of its box, with or without the ghost cells that some files keep.
+Extent extent_of(const std::vector<std::int64_t>& shape, const EnzoGrid& grid, mesh::Int3 n, const std::string& where) {
   if (shape.empty() || shape.size() > 3) throw core::Error("the data have no shape of a grid", where);
+  Extent in_file{1, 1, 1};
   for (std::size_t axis = 0; axis < shape.size(); ++axis) in_file[axis] = shape[shape.size() - 1 - axis];
-  if (in_file == std::array<std::int64_t, 3>{n.x, n.y, n.z}) return values;
-  if (in_file != grid.text.dimension)
+  if (in_file != Extent{n.x, n.y, n.z} && in_file != grid.dimension)
     throw core::Error(fmt::format("the data are {} x {} x {} cells, not {} x {} x {}", in_file[0], in_file[1],
                                   in_file[2], n.x, n.y, n.z),
                       where, "the file is damaged");
-  const auto& s = grid.text.start;
+  return in_file;
+}
+
+std::vector<double> without_ghosts(std::vector<double> values, const Extent& in_file, const EnzoGrid& grid,
+                                   mesh::Int3 n) {
+  if (in_file == Extent{n.x, n.y, n.z}) return values;
+  const auto& s = grid.start;
   std::vector<double> inner;
   inner.reserve(static_cast<std::size_t>(n.product()));
   for (std::int64_t k = s[2]; k < s[2] + n.z; ++k)
@@ -103,6 +96,32 @@ std::vector<double> EnzoFile::active_cells(std::vector<double> values, const std
       inner.insert(inner.end(), row, row + n.x);
     }
   return inner;
+}
+
+}  // namespace
+
+std::vector<double> EnzoFile::read_box(std::size_t field, int level, std::int32_t box) const {
+  const EnzoBoxGrid& grid = grids_[static_cast<std::size_t>(level)][static_cast<std::size_t>(box)];
+  const auto file = open(grid);
+  const EnzoField& as = tables_.fields[field];
+  const std::string dataset = dataset_of(*file, grid, as.dataset);
+  const std::vector<std::int64_t> shape = file->hdf5.shape(dataset);
+  const mesh::Int3 n = description_.state.levels[static_cast<std::size_t>(level)].box(box).extent();
+  const Extent in_file = extent_of(shape, grid.text, n, fmt::format("{}, `{}`", file->hdf5.path(), dataset));
+  std::vector<double> values;
+  if (is_own_) {
+    const std::vector<std::byte> bytes = file->hdf5.row_bytes(dataset, as.type, 0, shape.front());
+    check_sum(bytes, file->field_checksums,
+              grid.position * static_cast<std::int64_t>(tables_.fields.size()) + static_cast<std::int64_t>(field),
+              *file, dataset);
+    values = doubles_of(bytes, as.type);
+  } else {
+    values = file->hdf5.doubles(dataset);
+  }
+  values = without_ghosts(std::move(values), in_file, grid.text, n);
+  if (as.factor != 1.0)
+    for (double& value : values) value /= as.factor;
+  return values;
 }
 
 std::size_t EnzoFile::column_number(const std::string& dataset) const {
@@ -116,6 +135,7 @@ std::vector<std::byte> EnzoFile::particle_bytes(const EnzoGridFile& file, const 
                                                 std::size_t column) const {
   const EnzoColumn& of = tables_.columns[column];
   const std::string path = dataset_of(file, grid, of.dataset);
+  check_rows(file, path, grid.text.particles);
   std::vector<std::byte> bytes = file.hdf5.row_bytes(path, of.type, 0, grid.text.particles);
   check_sum(bytes, file.particle_checksums,
             grid.position * static_cast<std::int64_t>(tables_.columns.size()) + static_cast<std::int64_t>(column), file,
@@ -125,18 +145,13 @@ std::vector<std::byte> EnzoFile::particle_bytes(const EnzoGridFile& file, const 
 
 std::vector<double> EnzoFile::particle_values(const EnzoGridFile& file, const EnzoBoxGrid& grid,
                                               const std::string& dataset) const {
-  const std::string path = dataset_of(file, grid, dataset);
-  std::vector<double> values;
   if (is_own_) {
     const std::size_t column = column_number(dataset);
-    values = doubles_of(particle_bytes(file, grid, column), tables_.columns[column].type);
-  } else {
-    values = file.hdf5.doubles(path);
+    return doubles_of(particle_bytes(file, grid, column), tables_.columns[column].type);
   }
-  if (static_cast<std::int64_t>(values.size()) != grid.text.particles)
-    throw core::Error(fmt::format("{} particles instead of {}", values.size(), grid.text.particles),
-                      fmt::format("{}, `{}`", file.hdf5.path(), path), "the file is damaged");
-  return values;
+  const std::string path = dataset_of(file, grid, dataset);
+  check_rows(file, path, grid.text.particles);
+  return file.hdf5.doubles(path);
 }
 
 // Files without ids get the place of each particle in the file.
@@ -149,7 +164,10 @@ std::vector<std::int64_t> EnzoFile::particle_ids(const EnzoGridFile& file, const
     std::memcpy(ids.data(), bytes.data(), ids.size() * 8);
     return ids;
   }
-  if (file.hdf5.has(path)) return file.hdf5.integers(path);
+  if (file.hdf5.has(path)) {
+    check_rows(file, path, grid.text.particles);
+    return file.hdf5.integers(path);
+  }
   std::vector<std::int64_t> ids(static_cast<std::size_t>(grid.text.particles));
   std::iota(ids.begin(), ids.end(), first);
   return ids;
@@ -160,8 +178,6 @@ void EnzoFile::add_particles(const EnzoBoxGrid& grid, int level, std::int64_t fi
                              std::int64_t end, mesh::Particles& into) const {
   const auto file = open(grid);
   const auto append = [&](const auto& from, auto& to) {
-    if (static_cast<std::int64_t>(from.size()) != grid.text.particles)
-      throw core::Error(fmt::format("{} particles instead of {}", from.size(), grid.text.particles), file->hdf5.path());
     to.insert(to.end(), from.begin() + begin, from.begin() + end);
   };
   for (std::size_t axis = 0; axis < 3; ++axis) {

@@ -22,6 +22,9 @@ struct EnzoGridFile {
   std::vector<std::int64_t> field_checksums, particle_checksums;
 };
 
+/// That an array has as many rows as its grid has `particles` by the hierarchy; to be called before it is read.
+void check_rows(const EnzoGridFile& file, const std::string& dataset, std::int64_t particles);
+
 /// A grid as a box of a level.
 struct EnzoBoxGrid {
   EnzoGrid text;
@@ -67,9 +70,6 @@ class EnzoFile final : public SnapshotFile {
   static std::string dataset_of(const EnzoGridFile& file, const EnzoBoxGrid& grid, const std::string& name);
   void check_sum(const std::vector<std::byte>& bytes, const std::vector<std::int64_t>& sums, std::int64_t number,
                  const EnzoGridFile& file, const std::string& dataset) const;
-  std::vector<double> active_cells(std::vector<double> values, const std::vector<std::int64_t>& shape,
-                                   const EnzoBoxGrid& grid, int level, std::int32_t box,
-                                   const std::string& where) const;
   std::vector<std::byte> particle_bytes(const EnzoGridFile& file, const EnzoBoxGrid& grid, std::size_t column) const;
   std::vector<double> particle_values(const EnzoGridFile& file, const EnzoBoxGrid& grid,
                                       const std::string& dataset) const;

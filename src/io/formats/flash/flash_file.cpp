@@ -105,6 +105,25 @@ std::vector<std::string> datasets_of_variables(const FlashSource& source) {
   return names;
 }
 
+// Of all that has a row a block, before any of it is read: an array may claim far more rows than it holds.
+void check_rows(const FlashSource& source) {
+  const auto fail = [&](const std::string& what, const std::string& dataset) {
+    throw core::Error(what, fmt::format("{}, `{}`", source.path(), dataset), damaged);
+  };
+  const std::vector<std::int64_t> levels = source.shape("refine level"), corners = source.shape("bounding box");
+  if (levels.size() != 1) fail("the blocks have no list of levels", "refine level");
+  if (corners.empty() || corners[0] != levels[0])
+    fail("the corners of the blocks are not as many as the blocks", "bounding box");
+  std::vector<std::string> names = datasets_of_variables(source);
+  names.insert(names.end(), {combined_name, "node type", "coordinates", "block size", "gid", "processor number"});
+  for (const std::string& name : names) {
+    if (!source.has(name)) continue;
+    const std::vector<std::int64_t> shape = source.shape(name);
+    const std::int64_t rows = shape.empty() ? 0 : shape[0];
+    if (rows != levels[0]) fail(fmt::format("the array has {} rows, the file {} blocks", rows, levels[0]), name);
+  }
+}
+
 void describe_state(const FlashSource& source, FileDescription& description) {
   const auto number = [&](const char* name, double otherwise) { return source.number(name).value_or(otherwise); };
   description.state.moment.step = whole_number(number("nstep", 0.0), "integer scalars: nstep", source.path());
@@ -276,14 +295,15 @@ void FlashFile::find_particles() {
   if (has_ids_ && source_->shape("particle ids") != std::vector<std::int64_t>{shape[0]})
     fail("there are not as many ids as particles", "particle ids");
   if (!source_->has("particle checksum") || !has_ids_) return;
+  if (source_->shape("localnp") != std::vector<std::int64_t>{blocks_.count})
+    fail("the particles of the blocks are not as many numbers as blocks", "localnp");
   first_particle_ = {0};
   for (const std::int64_t count : source_->integers("localnp")) {
     if (count < 0 || count > shape[0] - first_particle_.back())
       fail("the particles of the blocks do not add up", "localnp");
     first_particle_.push_back(first_particle_.back() + count);
   }
-  if (static_cast<std::int64_t>(first_particle_.size()) != blocks_.count + 1 || first_particle_.back() != shape[0])
-    fail("the particles of the blocks do not add up", "localnp");
+  if (first_particle_.back() != shape[0]) fail("the particles of the blocks do not add up", "localnp");
   particle_checksums_ = std::make_unique<Checksums>(*source_, "particle checksum", blocks_.count, 1);
   id_checksums_ = std::make_unique<Checksums>(*source_, "particle id checksum", blocks_.count, 1);
 }
@@ -414,6 +434,7 @@ std::unique_ptr<SnapshotFile> open_flash(const std::string& format, std::unique_
     description.seal = Seal::kept;
     apply_metadata(metadata, path, description);
   }
+  check_rows(*source);
   FlashBlocks blocks = read_flash_blocks(*source, description);
   return std::make_unique<FlashFile>(std::move(source), std::move(description), std::move(blocks));
 }
