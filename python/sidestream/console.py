@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import IO, TYPE_CHECKING, Any
 
-from .error import Error
+from .error import Caution, Error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,9 +54,29 @@ def print_json(value: Any) -> None:
 
 def print_error(problem: Error) -> None:
     """Prints `error: ...`, with the place and the hint on lines of their own."""
+    _print_problem("error: ", "bold red", problem)
+
+
+@contextmanager
+def cautions() -> Iterator[None]:
+    """A `Caution` is printed as `warning: ...`, in the form of errors; warnings of others as Python prints them."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if isinstance(message, Caution):
+                _print_problem("warning: ", "bold yellow", message.problem)
+            else:
+                others(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
+
+
+def _print_problem(kind: str, style: str, problem: Error) -> None:
     from rich.text import Text
 
-    text = Text("error: ", style="bold red").append(problem.what.translate(WITHOUT_CONTROL), style="not bold default")
+    text = Text(kind, style=style).append(problem.what.translate(WITHOUT_CONTROL), style="not bold default")
     if problem.where:
         text.append(f"\n  --> {problem.where}", style="not bold default")
     if problem.hint:

@@ -1,4 +1,4 @@
-"""The one exception of the package, and what commands end with."""
+"""The one exception of the package, its warning, and what commands end with."""
 
 from __future__ import annotations
 
@@ -46,6 +46,14 @@ class Error(Exception):
             else:
                 what.append(line)
         return cls("\n".join(what).removeprefix("error: "), where, hint)
+
+
+class Caution(UserWarning):
+    """What is wrong with what can be used all the same, in the three lines of an `Error`."""
+
+    def __init__(self, problem: Error) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
 
 
 class UsageError(Error):

@@ -69,8 +69,14 @@ def test_a_file_that_has_lost_its_checksums_is_read_with_a_warning(tmp_path: Pat
     done = sidestream("convert", "plt00007", "out", "--format", "flash", "-n", 2)
 
     assert done.returncode == 0
-    assert done.stderr.count("warning: the checksums of plt00007 are lost") == 1
-    with pytest.warns(UserWarning, match="plt00007: the checksums are lost"):
+    assert done.stderr.count("warning: the checksums are lost: ") == 1
+    assert "\n  --> plt00007\nhint: copy it anew" in done.stderr
+    for words in (("info",), ("halos", "find", "-n", 1)):
+        said = sidestream(words[0], *words[1:], "plt00007").stderr
+        assert said.startswith("warning: the checksums are lost: "), said
+        assert said.count("\n  --> plt00007\nhint: copy it anew") == said.count("checksums are lost") == 1
+        assert "UserWarning" not in said
+    with pytest.warns(UserWarning, match="the checksums are lost: [^>]*\n  --> .*plt00007\nhint: copy it anew"):
         assert ss.open(tmp_path / "plt00007").seal == "lost"
     assert ss.open(REFINED).seal == "kept"
 

@@ -38,7 +38,7 @@ def run_command(arguments: list[str]) -> int:
 
     command = command_line()
     try:
-        with command.make_context("sidestream", arguments or ["--help"]) as context:
+        with console.cautions(), command.make_context("sidestream", arguments or ["--help"]) as context:
             result = command.invoke(context)
     except typer.Exit as done:
         return done.exit_code

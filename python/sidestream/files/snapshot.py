@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import extension, translated_errors
-from ..error import Error
+from ..error import Caution, Error
 from .analysis_units import DENSITY_UNIT, MPC, MSUN_PER_MPC3, unit_attribute
 from .damage import errors_of
 from .formats import bytes_of
@@ -61,7 +61,9 @@ class Snapshot(ABC):
         self.path = path
         self._facts: dict[str, Any] = in_our_spelling(json.loads(facts))
         if self.seal == LOST:
-            warnings.warn(f"{path}: the checksums are {CHECKSUMS[LOST]}; nothing in it can be checked", stacklevel=4)
+            lost = f"the checksums are {CHECKSUMS[LOST]}; nothing in it can be checked"
+            hint = "copy it anew and whole; an old file gets checksums by `sidestream convert`"
+            warnings.warn(Caution(Error(lost, path, hint)), stacklevel=4)
         self._derived: dict[str, tuple[Any, str]] = {}
 
     @abstractmethod

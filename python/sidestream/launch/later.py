@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -204,7 +205,9 @@ def _of_the_only_field(request: FileTasks) -> str:
 
 def only_field(file: Path) -> str:
     """What simulations call the field of a file that has no other, such as one made of an array; empty of others."""
-    fields = SnapshotFile(file).fields
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the program warns of the file as it reads it
+        fields = SnapshotFile(file).fields
     return quantity_of(fields[0]) if len(fields) == 1 else ""
 
 

@@ -13,7 +13,7 @@ from .job import POLL_S, Job, handled
 from .launcher import ATTACH, PROGRAM, find_program, prepare
 from .messages import MessageFilter
 
-WARNING = "warning: "
+OF_WARNINGS = ("warning: ", "  --> ", "hint: ")  # how their lines begin
 Tell = Callable[[str], None]  # takes a line about what goes on
 
 
@@ -34,7 +34,7 @@ def lines_of(
             is_running = job.is_running()
             for message in filter(None, map(messages.feed, job.messages())):
                 if not any(message in error.split("\n") for error in messages.errors):
-                    (console.say if message.startswith(WARNING) else tell)(message)
+                    (console.say if message.startswith(OF_WARNINGS) else tell)(message)
             for line in job.output():
                 lines += 1
                 yield line

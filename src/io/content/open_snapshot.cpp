@@ -91,8 +91,9 @@ mesh::Hierarchy nested(const mesh::Snapshot& file, int ranks) {
 void warn_of_lost_seal(const std::string& path) {
   fmt::print(
       stderr,
-      "warning: the checksums of {} are lost, so nothing in it can be checked: it is old, was copied in part or is "
-      "damaged\n",
+      "warning: the checksums are lost: Sidestream wrote the file, but it is old, was copied in part or is damaged; "
+      "nothing in it can be checked\n  --> {}\nhint: copy it anew and whole; an old file gets checksums by `sidestream "
+      "convert`\n",
       path);
 }
 

@@ -12,6 +12,7 @@
 #include "sidestream/analysis/vortices.hpp"
 #include "sidestream/couple/stored.hpp"
 #include "sidestream/io/common_units.hpp"
+#include "sidestream/io/format.hpp"
 #include "sidestream/io/open_snapshot.hpp"
 #include "sidestream/io/read_ahead.hpp"
 #include "sidestream/sims/run.hpp"
@@ -160,7 +161,7 @@ class FileAnalysis {
 std::vector<Member> in_order(const comm::Communicator& world, const std::vector<std::string>& files) {
   std::map<std::int64_t, std::string> ordered;
   for (const std::string& file : files) {
-    const auto [other, is_new] = ordered.emplace(io::open_snapshot(world, file).moment.step, file);
+    const auto [other, is_new] = ordered.emplace(io::open_snapshot_file(world, file)->description().state.moment.step, file);
     if (is_new) continue;
     throw core::Error(fmt::format("this file and {} are both of step {}", other->second, other->first), file,
                       "results are named after the step: give each a folder of its own with `--out`");

@@ -218,10 +218,19 @@ def _print_flash(found: dict[str, Any]) -> None:
     if found["published"]:
         lines = [_beside(row) for row in found["published"]]
         table("beside the paper", ("what", "published", "model", "error", ""), lines)
-    for method, of in found["drop"]["ratio_of_speeds"].items():
+    _print_drop(found["drop"])
+
+
+def _print_drop(found: dict[str, Any]) -> None:
+    ratios = found["ratio_of_speeds"]
+    for method, of in ratios.items():
         console.out().print(f"speed of checkpoints at 65,536 ranks over that at 32,768, {method}: {of:.2f}")
-    if found["drop"]["ratio_of_speeds"] and not found["drop"]["is_explained"]:
-        console.out().print("the model does not explain that checkpoints of libraries become slower at 65,536 ranks")
+    if ratios and not found["is_explained"]:
+        slower = [f"{method} by {100 * (1 - of):.0f} %" for method, of in ratios.items() if of < 0.995]
+        console.out().print(
+            "the model does not explain that checkpoints which libraries write collectively become slower at 65,536 "
+            f"ranks; in it these do: {', '.join(slower) or 'none'}"
+        )
 
 
 def _print_ahead(machine: str, rows: list[dict[str, Any]]) -> None:

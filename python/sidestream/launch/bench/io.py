@@ -180,7 +180,13 @@ CLAIMS = (
     ),
     Claim("AMReX plot file against plain writing", "plotfile", _is(["nyx"], []), _is(["plain"], ["sequential"]), 0.9),
     *(
-        Claim(f"engine against every other method, {size} {what}", f"{size} {what}", _has("engine"), _OTHERS, 1.0)
+        Claim(
+            f"engine against gathered, MPI-IO and parallel HDF5, {size} {what}",
+            f"{size} {what}",
+            _has("engine"),
+            _OTHERS,
+            1.0,
+        )
         for size in ("AMR64", "AMR128", "AMR256")
         for what in ("read", "dump")
     ),

@@ -296,7 +296,7 @@ void FlashFile::find_particles() {
     fail("there are not as many ids as particles", "particle ids");
   if (!source_->has("particle checksum") || !has_ids_) return;
   if (source_->shape("localnp") != std::vector<std::int64_t>{blocks_.count})
-    fail("the particles of the blocks are not as many numbers as blocks", "localnp");
+    fail("the numbers of particles are not as many as the blocks", "localnp");
   first_particle_ = {0};
   for (const std::int64_t count : source_->integers("localnp")) {
     if (count < 0 || count > shape[0] - first_particle_.back())
