@@ -161,7 +161,8 @@ class FileAnalysis {
 std::vector<Member> in_order(const comm::Communicator& world, const std::vector<std::string>& files) {
   std::map<std::int64_t, std::string> ordered;
   for (const std::string& file : files) {
-    const auto [other, is_new] = ordered.emplace(io::open_snapshot_file(world, file)->description().state.moment.step, file);
+    const auto [other, is_new] =
+        ordered.emplace(io::open_snapshot_file(world, file)->description().state.moment.step, file);
     if (is_new) continue;
     throw core::Error(fmt::format("this file and {} are both of step {}", other->second, other->first), file,
                       "results are named after the step: give each a folder of its own with `--out`");
