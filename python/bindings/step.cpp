@@ -1,5 +1,6 @@
 #include "step.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -116,7 +117,7 @@ void Step::release() {
   comm_.reset();
 }
 
-std::string Step::describe() const {
+std::string Step::describe(const std::optional<std::vector<std::string>>& wanted) const {
   const mesh::Snapshot& state = snapshot();
   const mesh::Moment& moment = state.moment;
   const auto present = [&](const char* name) {
@@ -131,6 +132,9 @@ std::string Step::describe() const {
   nlohmann::json reals = nlohmann::json::array();
   std::int64_t particles = 0;
   for (const mesh::Species& one : state.species()) {
+    const bool is_first = &one == &state.species().front();
+    const auto is_it = [&](const std::string& name) { return name == one.name() || (is_first && name.empty()); };
+    if (wanted && std::ranges::none_of(*wanted, is_it)) continue;
     nlohmann::json numbers = nlohmann::json::array();
     for (const mesh::ParticleAttribute& attribute : one.particles()->attributes) {
       numbers.push_back(attribute.name);
@@ -160,7 +164,7 @@ std::string Step::describe() const {
                         {"periodic", state.geometry.periodic},
                         {"levels", levels},
                         {"fields", fields},
-                        {"particles", state.has_particles() ? nlohmann::json(particles) : nlohmann::json()},
+                        {"particles", species.empty() ? nlohmann::json() : nlohmann::json(particles)},
                         {"particle_reals", reals},
                         {"species", species}}
       .dump();
@@ -324,7 +328,8 @@ nb::list Step::gather_bytes(const nb::bytes& bytes) const {
 
 void bind_step(nb::module_& module) {
   nb::class_<Step>(module, "Step", "A state of a run that goes on, with the cells of this rank.")
-      .def("describe", &Step::describe, "What is in it, as JSON.")
+      .def("describe", &Step::describe, nb::arg("species").none() = nb::none(),
+           "What is in it, as JSON; of all species, or of those that are named, of which `\"\"` is the first.")
       .def("blocks", &Step::blocks, nb::arg("field"), nb::arg("level"),
            "First cell (z, y, x) and cells [z, y, x] of each block of this rank, not copied.")
       .def("boxes", &Step::boxes, nb::arg("level"), "Six numbers a box: x, y, z of its first cell and of its end.")

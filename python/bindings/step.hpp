@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ class Step {
   void release();
 
   /// What a file of the same state would say of itself, as JSON.
-  std::string describe() const;
+  /// Of all species, or of those that are named, of which "" is the first: the particles of others are not asked for.
+  std::string describe(const std::optional<std::vector<std::string>>& species) const;
   /// First cell (z, y, x) of each block of this rank, and its cells, not copied.
   nb::list blocks(const std::string& field, int level) const;
   nb::object boxes(int level) const;

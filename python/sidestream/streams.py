@@ -49,11 +49,11 @@ class StreamSnapshot(Snapshot):
         >>> sidestream.halos([b.cells for b in blocks], origin=[b.origin for b in blocks], comm=comm, box_size=14.2)
     """
 
-    def __init__(self, where: str, step: Any, comm: Any, is_whole: bool) -> None:
+    def __init__(self, where: str, step: Any, comm: Any, is_whole: bool, species: Sequence[str] | None = None) -> None:
         self._step = step
         self._comm = comm
         self._is_whole = is_whole
-        super().__init__(Path(where), step.describe())
+        super().__init__(Path(where), step.describe(species))
 
     @property
     def step(self) -> int:

@@ -243,3 +243,34 @@ def test_a_restart_refuses_other_units_of_length_and_types_that_lack_its_numbers
     restored = np.zeros((4, 4, 4))
     assert begun(restored, "kiloparsec") == (1, 1.0)
     assert (restored == heights).all()
+
+
+COUNTS = """
+import sidestream
+
+@sidestream.analysis(fields=["height"])
+def cells(snapshot):
+    return {"cells": sum(block.cells.size for _, (block,) in snapshot.each_block("height")), "kinds": len(snapshot.species)}
+
+@sidestream.analysis(species=["dust"])
+def dust(snapshot):
+    return {"particles": snapshot.particles("dust").sizes["particle"]}
+"""
+
+
+def test_particles_are_brought_for_tasks_that_name_them_alone(tmp_path: Path) -> None:
+    """Those that are nowhere cannot be."""
+    (tmp_path / "tasks.py").write_text(COUNTS)
+    task = '[task.{0}]\nanalysis = "python"\nfile = "tasks.py"\nfunction = "{0}"\nevery = 1\n'
+    nowhere = np.array([0.5, np.nan])
+    with opened(tmp_path, task.format("cells") + task.format("dust")) as run:
+        say_mesh(run, [WHOLE], [0])
+        run.particles("dust", np.arange(2), [nowhere] * 3)
+        run.begin()
+        run.step(1, 1.0)
+    seen = sidestream.Run(tmp_path / "run")
+    assert seen.steps("cells") == [0, 1]
+    assert int(seen.result("cells", 1)["cells"]) == 512 and int(seen.result("cells", 1)["kinds"]) == 0
+    failed = [event for event in events(tmp_path) if event["event"] == "analysis_failed"]
+    assert {event["task"] for event in failed} == {"dust"}
+    assert "nan" in failed[0]["message"]

@@ -29,8 +29,8 @@ class TaskSnapshot(StreamSnapshot):
     """
 
     def __init__(self, step: Any, fields: Sequence[str], species: Sequence[str]) -> None:
-        super().__init__("", step, None, True)
-        self._facts |= _declared(self._facts, fields, species)
+        super().__init__("", step, None, True, species)
+        self._facts["fields"] = _declared(self._facts["fields"], fields)
         self.problem: Error | None = None  #: what all ranks have raised together
 
     @property
@@ -260,17 +260,10 @@ class TaskSnapshot(StreamSnapshot):
         return bool(self._step.max(float(math.isnan(own))) > 0.0)
 
 
-def _declared(facts: dict[str, Any], fields: Sequence[str], species: Sequence[str]) -> dict[str, Any]:
-    """What the state says of the fields and species that are named, of which `""` is the first."""
+def _declared(told: list[dict[str, Any]], fields: Sequence[str]) -> list[dict[str, Any]]:
+    """What the state says of the fields that are named."""
     names = {name.removesuffix("?") for name in fields}
-    kinds = [one for n, one in enumerate(facts["species"]) if one["name"] in species or (n == 0 and "" in species)]
-    numbers = {number for one in kinds for number in one["numbers"]}
-    return {
-        "fields": [field for field in facts["fields"] if field["name"] in names],
-        "species": kinds,
-        "particles": sum(one["particles"] for one in kinds) if kinds else None,
-        "particle_reals": [real for real in facts["particle_reals"] if real["name"] in numbers],
-    }
+    return [field for field in told if field["name"] in names]
 
 
 def _not_declared(key: str, name: str, declared: Sequence[str]) -> Error:
