@@ -250,7 +250,8 @@ import sidestream
 
 @sidestream.analysis(fields=["height"])
 def cells(snapshot):
-    return {"cells": sum(block.cells.size for _, (block,) in snapshot.each_block("height")), "kinds": len(snapshot.species)}
+    cells = sum(block.cells.size for _, (block,) in snapshot.each_block("height"))
+    return {"cells": cells, "kinds": len(snapshot.species)}
 
 @sidestream.analysis(species=["dust"])
 def dust(snapshot):
