@@ -193,6 +193,17 @@ TEST(OwnedCells, AgreeWithTheLayout) {
   }
 }
 
+TEST(OwnedCells, TakeNoTableOfAVastDomainOrWhereThereIsNoBox) {
+  constexpr std::int32_t side = 1 << 29;
+  const Layout layout({{0, 0, 0}, {side, side, 1}}, {}, {{{side - 8, 0, 0}, {side, 8, 1}}}, {1});
+
+  const OwnedCells own(layout, 1), none(layout, 0);
+
+  EXPECT_EQ(own.block_of({side - 1, 7, 0}), 0);
+  EXPECT_EQ(own.block_of({side - 9, 7, 0}), -1);
+  EXPECT_EQ(none.block_of({side - 1, 7, 0}), -1);
+}
+
 TEST(CellOf, PutsEveryCoordinateOfTheDomainIntoTheDomain) {
   for (const std::int32_t cells : {1, 3, 7, 49, 64, 1000})
     for (const double length : {0.1, 1.0, 14.2, 3.3e-7, 7e11}) {
